@@ -12,17 +12,23 @@ type blueprintReader struct {
 	in      *doc.Input
 	baseURL string
 	title   string
-	group   string
+	// group is the heading of the group; it becomes a tag.
+	group string
 	// resourcePath is the path of the resource, for actions that name none.
 	resourcePath string
-	resourceName string // name of the resource
+	// resourceName is the name of the resource, for actions that have none.
+	resourceName string
+	// commonParams are the parameters that the resource declares for its
+	// actions.
 	commonParams []requestField
-	current      *request
+	// current is the action that sections belong to; nil outside of one.
+	current *request
 	// section is the open section: parameter, request, response or attribute,
 	// with a suffix for its subsections.
 	section string
-	media   string
-	status  string
+	// media and status are those of the open request or response.
+	media  string
+	status string
 	// body are the lines of the body so far.
 	body     []string
 	requests []*request
@@ -83,7 +89,8 @@ func (b *blueprintReader) readLine(line string, n int) {
 func (b *blueprintReader) readHeading(line string, at doc.Position) {
 	m := patterns().blueprintHead.FindStringSubmatch(line)
 	name, method, path := m[2], m[3], m[4]
-	if a := patterns().blueprintAction.FindStringSubmatch(strings.TrimSpace(name)); a != nil && method == "" && path == "" { // # GET /path
+	// A heading may be an action without brackets: # GET /path.
+	if a := patterns().blueprintAction.FindStringSubmatch(strings.TrimSpace(name)); a != nil && method == "" && path == "" {
 		name, method, path = "", normalizeMethod(a[1]), a[2]
 	}
 	if other := patterns().blueprintOther.FindStringSubmatch(line); other != nil && method == "" && path == "" {
@@ -101,14 +108,17 @@ func (b *blueprintReader) readHeading(line string, at doc.Position) {
 			b.current.tags = []string{b.group}
 		}
 		b.setPath(b.current, cmp.Or(path, b.resourcePath))
+		// Parameters of the resource apply to the actions that use them.
 		for _, f := range b.commonParams {
 			if strings.Contains(cmp.Or(path, b.resourcePath), f.name) {
 				b.describeParam(f)
 			}
 		}
 		b.requests = append(b.requests, b.current)
+	// A resource: the following actions belong to it.
 	case path != "":
 		b.current, b.resourcePath, b.resourceName, b.commonParams = nil, path, name, nil
+	// A group ends the resource before it.
 	case isGroup:
 		b.current, b.group, b.resourcePath = nil, strings.TrimSpace(group), ""
 	default:

@@ -17,6 +17,8 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 			curls++
 		}
 	}
+	// A text is taken if it begins with curl, or if at least half of its
+	// commands are curl.
 	if curls == 0 || !isCurl(all[0]) && curls*2 < len(all) {
 		return nil, "it does not begin with a curl command"
 	}
@@ -76,14 +78,15 @@ func namedRequests(line, about string, at doc.Position) []*request {
 // isCurl reports whether a command is curl, also after the prompt of a shell.
 func isCurl(c shellCommand) bool {
 	words := c.words
-	if len(words) > 0 && (words[0] == "$" || words[0] == ">" || words[0] == "%") { // the prompt of a shell
+	// Examples often include the prompt of the shell.
+	if len(words) > 0 && (words[0] == "$" || words[0] == ">" || words[0] == "%") {
 		words = words[1:]
 	}
 	return len(words) > 0 && (words[0] == "curl" || strings.HasSuffix(words[0], "/curl") || words[0] == "curl.exe")
 }
 
 // ignoredOptions are the options of curl whose value does not matter here.
-func ignoredOptions() []string { // a value that is of no interest
+func ignoredOptions() []string {
 	return []string{
 		"-o", "--output", "-w", "--write-out", "-m", "--max-time", "--connect-timeout", "--retry", "--retry-delay", "-x", "--proxy", "-E", "--cert", "--key", "--cacert",
 		"-c", "--cookie-jar", "-A", "--user-agent", "-e", "--referer", "--resolve", "-K", "--config", "-r", "--range", "-b", "--cookie", "-D", "--dump-header", "--limit-rate", "--unix-socket", "--tls-max", "-y", "-Y", "-z",
@@ -99,6 +102,7 @@ func parseCurl(c shellCommand, at doc.Position) []*request {
 	words := c.words[slices.IndexFunc(c.words, func(w string) bool { return strings.HasSuffix(w, "curl") || strings.HasSuffix(w, "curl.exe") })+1:]
 	var all []*request
 	for len(words) > 0 {
+		// --next separates several requests in one command.
 		part := words
 		if i := slices.IndexFunc(words, func(w string) bool { return w == "--next" || w == "-:" }); i >= 0 {
 			part, words = words[:i], words[i+1:]
@@ -153,13 +157,18 @@ func splitFlags(word string) []commandFlag {
 
 // curlOptions collects the options of one command.
 type curlOptions struct {
+	// request has the parts that do not depend on the URL. makeRequests copies
+	// it for each URL.
 	request *request
 	urls    []string
 	// stdin is the text that the command reads.
 	stdin string
-	data  []string
+	// data are the values of -d and the like. curl joins them with "&".
+	data []string
+	// media is the Content-Type, by a header or by --json.
 	media string
-	form  []requestField
+	// form are the fields of a multipart body (-F).
+	form []requestField
 	// asQuery sends the data as the query (-G).
 	asQuery bool
 	// afterRedirect is set if the word before was a redirection, so that a file
@@ -193,6 +202,7 @@ func (o *curlOptions) takeOption(flag, value string) bool {
 	case "--oauth2-bearer":
 		o.request.addScheme("bearer", doc.Scheme{Type: "bearer"})
 	case "-T", "--upload-file":
+		// An upload is a PUT by default; the content of the file is unknown.
 		o.request.method, o.media, o.data = "PUT", "application/octet-stream", append(o.data, "@"+value)
 	case "-G", "--get":
 		o.asQuery = true
@@ -206,7 +216,8 @@ func (o *curlOptions) takeOption(flag, value string) bool {
 		}
 		switch {
 		case strings.HasPrefix(flag, "-"):
-		case len(parseMethodsOnly(flag)) == 1 && o.request.method == "": // curl GET https://…
+		// Some write the method without -X: curl GET https://….
+		case len(parseMethodsOnly(flag)) == 1 && o.request.method == "":
 			o.request.method = parseMethodsOnly(flag)[0]
 		case looksLikeURL(flag) && !o.afterRedirect:
 			url, _, _ := strings.Cut(flag, " ")
@@ -239,10 +250,13 @@ func (o *curlOptions) makeRequests() []*request {
 // completeRequest sets the URL, the body and the default method of a request.
 func (o *curlOptions) completeRequest(r *request, url string) {
 	if !patterns().urlScheme.MatchString(url) && !strings.HasPrefix(url, "/") && !strings.HasPrefix(url, "$") && !strings.HasPrefix(url, "{") {
-		url = "http://" + url // as curl does
+		// curl takes an address without a scheme as http.
+		url = "http://" + url
 	}
 	if host, path, cut := strings.Cut(url, "/"); cut && (strings.HasPrefix(host, "$") || strings.HasPrefix(host, "{")) {
-		url = "/" + path // $BASE/path
+		// The host is a variable, as in $BASE/path; the page may name it
+		// elsewhere.
+		url = "/" + path
 	}
 	r.setURL(url, true, r.at)
 	data := strings.Join(o.data, "&")
@@ -251,8 +265,10 @@ func (o *curlOptions) completeRequest(r *request, url string) {
 		r.addQuery(data, r.at)
 	case len(o.form) > 0:
 		r.body = &requestBody{media: "multipart/form-data", fields: o.form, at: r.at}
+	// The data comes from a here-document.
 	case len(o.data) == 1 && strings.HasPrefix(data, "@-") && o.stdin != "":
 		r.body = newRequestBody(o.media, o.stdin, r.at)
+	// The data comes from a file that is not part of the text.
 	case len(o.data) == 1 && strings.HasPrefix(data, "@"):
 		r.body = &requestBody{media: baseMedia(o.media), at: r.at}
 		if r.body.media == "" {

@@ -64,9 +64,12 @@ type request struct {
 	// name is the title of the request.
 	name        string
 	description string
-	tags        []string
+	// tags are the groups that the request is in: folders or headings.
+	tags []string
 	// schemes are the ways in which the request authenticated itself.
 	schemes map[string]doc.Scheme
+	// answers are responses that were recorded or described. makeDocument joins
+	// those of one status.
 	answers []responseExample
 	at      doc.Position
 
@@ -99,7 +102,8 @@ type requestField struct {
 	// required is set if the document says so. Both required and optional may
 	// be unset.
 	required bool
-	optional bool // somebody says so
+	// optional is set if the document says so.
+	optional bool
 	// file marks a file of a multipart body.
 	file bool
 	at   doc.Position

@@ -52,7 +52,8 @@ func makeDocument(format doc.Format, title string, requests []*request, problems
 	taken := map[string]bool{}
 	for _, key := range order {
 		op := joinRequests(groups[key], d)
-		if taken[op.Key] { // the same path at another host
+		// The same path exists on another host.
+		if taken[op.Key] {
 			op.Key += " at " + groups[key][0].base
 		}
 		taken[op.Key] = true
@@ -145,7 +146,8 @@ func joinRequests(group []*request, d *documentBuilder) *doc.Operation {
 	}
 	for i, s := range first.path {
 		for j, p := range s.params {
-			for _, r := range group[1:] { // another place may say more of it
+			// Another place may describe the parameter better.
+			for _, r := range group[1:] {
 				if i < len(r.path) && j < len(r.path[i].params) && p.description == "" && r.path[i].params[j].description != "" {
 					p.description, p.shape = r.path[i].params[j].description, r.path[i].params[j].shape
 				}
@@ -159,6 +161,8 @@ func joinRequests(group []*request, d *documentBuilder) *doc.Operation {
 	for _, f := range headers {
 		op.Params = append(op.Params, makeParam(f, doc.InHeader))
 	}
+	// Only if every request is merely described: an example without a body
+	// shows that there is none.
 	if op.Body = joinBodies(group); op.Body == nil && takesBody(op.Method) && !slices.ContainsFunc(group, func(r *request) bool { return !r.described }) {
 		d.acceptAnyBody(op)
 	}
@@ -204,7 +208,8 @@ func joinFields(have, more []requestField) []requestField {
 		if h.shape == nil {
 			h.shape = f.shape
 		} else if f.shape != nil && !slices.Equal(h.shape.types, f.shape.types) {
-			h.shape = shapeOfType("string") // 1 here and abc there
+			// The value is 1 here and abc there.
+			h.shape = shapeOfType("string")
 		}
 	}
 	return have
@@ -230,7 +235,8 @@ func joinBodies(group []*request) *doc.Body {
 	always := true
 	for _, r := range group {
 		if r.body == nil {
-			always = always && r.described // a page that only names it says nothing of its body
+			// A page that only names the endpoint says nothing of its body.
+			always = always && r.described
 			continue
 		}
 		known := joined[r.body.media]

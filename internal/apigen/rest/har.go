@@ -42,7 +42,8 @@ type harReader struct {
 	problems []doc.Problem
 	// skipped has one problem for each kind of entries that are no calls of an
 	// API.
-	skipped       map[string]*doc.Problem
+	skipped map[string]*doc.Problem
+	// skippedCounts counts the skipped entries by kind.
 	skippedCounts map[string]int
 }
 
@@ -92,7 +93,8 @@ func (h *harReader) readEntry(e *doc.Node) *request {
 	}
 	r.nameIDs()
 	for _, h := range req.List("headers") {
-		if name := strings.ToLower(h.Get("name").Str()); name == "authorization" || patterns().secretName.MatchString(name) { // others are the browser's own
+		// Other headers are those of the browser.
+		if name := strings.ToLower(h.Get("name").Str()); name == "authorization" || patterns().secretName.MatchString(name) {
 			r.addParam(&r.headers, doc.InHeader, h.Get("name").Str(), h.Get("value").Str(), h.At)
 		}
 	}
@@ -142,6 +144,7 @@ func isPageAsset(method, media string) bool {
 // findPathParameters turns segments into parameters if they have many different
 // values among requests that are otherwise equal. It changes the requests.
 func findPathParameters(requests []*request) {
+	// Fewer values could be names of different endpoints.
 	const many = 5
 	values := map[string]map[string]bool{}
 	where := func(r *request, i int) string {

@@ -19,6 +19,7 @@ func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
 		return nil, "it is no HTML page"
 	}
 	var problems []doc.Problem
+	// An embedded document needs no request, so it comes first.
 	if d := embeddedDocument(ctx, in); d != nil {
 		return d, ""
 	}

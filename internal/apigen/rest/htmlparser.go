@@ -14,6 +14,7 @@ func parseHTMLBlocks(text []byte) []pageBlock {
 	z := html.NewTokenizer(bytes.NewReader(text))
 	for {
 		kind := z.Next()
+		// The lines of a token are counted before z.Token changes the buffer.
 		raw := bytes.Count(z.Raw(), []byte("\n"))
 		if kind == html.ErrorToken {
 			w.endTable()
@@ -34,8 +35,9 @@ type htmlParser struct {
 	// textLine is the first line of the open text.
 	textLine int
 	text     strings.Builder
-	kind     blockKind
-	level    int
+	// kind is the kind of the open block; 0 is prose.
+	kind  blockKind
+	level int
 	// skipDepth counts the open elements without text, such as script.
 	skipDepth int
 	// navDepth counts the open nav elements. Their text is hidden.
@@ -119,7 +121,8 @@ func (w *htmlParser) openTag(t html.Token, closed bool) {
 		w.flushBlock()
 		w.navDepth++
 	case "h1", "h2", "h3", "h4", "h5", "h6":
-		w.endTable() // a table that only lays the page out
+		// A heading inside a table means that the table only lays the page out.
+		w.endTable()
 		w.flushBlock()
 		w.kind, w.level = blockHeading, int(t.Data[1]-'0')
 	case "pre", "textarea":
@@ -139,6 +142,7 @@ func (w *htmlParser) openTag(t html.Token, closed bool) {
 		w.text.WriteString("\n")
 	case "em", "i", "var":
 		w.endInlineWord()
+		// Emphasis right after a slash marks a parameter of the path.
 		if !w.inPlaceholder && strings.HasSuffix(w.text.String(), "/") {
 			w.inPlaceholder = true
 			w.text.WriteByte('{')

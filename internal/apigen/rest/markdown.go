@@ -26,7 +26,8 @@ type blockKind uint8
 
 const (
 	blockHeading blockKind = iota + 1
-	blockCode              // a block of it
+	// blockCode is a block of code, not code within a sentence.
+	blockCode
 	blockTable
 	blockProse
 	// blockHidden is content that readers of the page do not see as its text:
@@ -87,6 +88,8 @@ func (m *markdownParser) readCodeBlock() bool {
 		return true
 	}
 	indented := func(i int) bool { return strings.HasPrefix(m.lines[i], "    ") || strings.HasPrefix(m.lines[i], "\t") }
+	// Indented text is code only after an empty line, and only if it is no item
+	// of a nested list.
 	if !indented(m.lineIndex) || m.lineIndex > 0 && strings.TrimSpace(m.lines[m.lineIndex-1]) != "" || patterns().listItem.MatchString(line) || strings.TrimSpace(line) == "" {
 		return false
 	}

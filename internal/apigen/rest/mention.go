@@ -130,7 +130,8 @@ func splitPaths(raw string) (paths []string, loose bool) {
 			one = "/" + one
 		}
 		one = strings.TrimRight(one, ",;:!'\"`")
-		if path, query, optional := strings.Cut(one, "[?"); optional { // /a[?b=c]
+		// An optional query may be in brackets: /a[?b=c].
+		if path, query, optional := strings.Cut(one, "[?"); optional {
 			one = path + "?" + strings.NewReplacer("[&", "&", "]", "").Replace(query)
 		}
 		if patterns().wildcard.MatchString(one) {

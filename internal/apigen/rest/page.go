@@ -26,14 +26,18 @@ type pageReader struct {
 	title     string
 	// headings are the last headings of each level.
 	headings [7]string
-	level    int
+	// level is the level of the last heading.
+	level int
 	// lastText is the last text. It tells what a table or example is about.
 	lastText string
-	current  *request
+	// current is the request that following blocks describe; nil if there is
+	// none.
+	current *request
 	// currentLevel is the level of the heading above current.
 	currentLevel int
 	// section is the number of the open heading.
-	section  int
+	section int
+	// pending is a method that waits for its path, or the other way round.
 	pending  methodPathPair
 	requests []*request
 	// seenEndpoints are the methods and paths that are in requests.
@@ -106,10 +110,12 @@ func (p *pageReader) readHeading(b pageBlock) {
 	}
 	if len(found) > 0 {
 		p.currentLevel = b.level
-		p.headings[b.level] = "" // it names an endpoint, and no section
+		// The heading names an endpoint, so it is no section.
+		p.headings[b.level] = ""
 		return
 	}
-	if list := parseMethodsOnly(text); list != nil { // the path follows
+	// The heading is a method only; the path follows.
+	if list := parseMethodsOnly(text); list != nil {
 		p.pending = methodPathPair{methods: list, methodLine: b.line, alone: true}
 		return
 	}
@@ -149,12 +155,14 @@ func (p *pageReader) addMention(m endpointMention, line int, name, about string,
 			r.setURL(path, false, r.at)
 			first = cmp.Or(first, r)
 			key := method + " " + r.base + pathShape(r)
+			// A mention in passing adds nothing to an endpoint that is known.
 			if p.seenEndpoints[key] && !current {
 				continue
 			}
 			p.seenEndpoints[key] = true
 			if p.current != nil && r.base == "" && sameEndpoint(p.current, r) {
-				first = p.current // named again
+				// The current endpoint is named again.
+				first = p.current
 				continue
 			}
 			p.requests = append(p.requests, r)
@@ -214,7 +222,9 @@ func (p *pageReader) readProseBlock(b pageBlock) {
 			if m.isLeading && alone {
 				name, about = p.headings[p.level], remarkText(m.textAfter)
 			} else if len(text) <= 300 {
-				about = text // what follows is about something else
+				// The sentence mentions the endpoint in passing; what follows
+				// is about something else.
+				about = text
 			}
 			p.addMention(m, p.lineAt(b, m.start), name, about, p.sectionTags(p.level), m.isLeading && alone || p.current == nil)
 		}
@@ -223,6 +233,8 @@ func (p *pageReader) readProseBlock(b pageBlock) {
 	if p.reportUnknownMethod(b, b.text) || p.readPair(b) {
 		return
 	}
+	// A list below an endpoint describes its parameters, if the items have a
+	// type or a description.
 	if m := patterns().listParam.FindStringSubmatch(b.text); m != nil && p.current != nil {
 		if name := cmp.Or(m[1], m[2], m[3]); m[4] != "" || m[5] != "" {
 			p.addDescribedParam(name, m[4], m[4], plainText(m[5]), "")
@@ -252,6 +264,7 @@ type methodPathPair struct {
 func (p *pageReader) readPair(b pageBlock) bool {
 	text := b.text
 	if p.pending.label != "" {
+		// The label was a block of its own; this block is its value.
 		text, p.pending.label = p.pending.label+": "+strings.Trim(text, " `"), ""
 	}
 	if m := patterns().pairLabel.FindStringSubmatch(text); m != nil {
@@ -267,6 +280,7 @@ func (p *pageReader) readPair(b pageBlock) bool {
 		return true
 	}
 	method, path := patterns().methodLabel.FindStringSubmatch(text), patterns().pathLabel.FindStringSubmatch(text)
+	// "Base path: /v1" is no endpoint.
 	if path != nil && (patterns().basePath.MatchString(text) || patterns().baseWord.MatchString(text)) {
 		path = nil
 	}
@@ -312,7 +326,9 @@ func (p *pageReader) completePair() {
 	m := endpointMention{methods: one.methods, isLeading: true}
 	m.paths, m.isWildcard = splitPaths(one.path)
 	if last := p.bases[len(p.bases)-1]; last.url != "" && strings.TrimRight(one.path, "/") == last.url {
-		last.url = "" // "API endpoint" was that of this endpoint alone
+		// "API endpoint: URL" was taken as a base, but it is the URL of this
+		// endpoint.
+		last.url = ""
 	}
 	p.addMention(m, min(one.methodLine, one.pathLine), p.headings[p.level], "", p.sectionTags(p.level), true)
 }

@@ -10,7 +10,8 @@ import (
 
 // pageBase is a base URL or path that a page names for the endpoints below it.
 type pageBase struct {
-	url string // "" where it names none
+	// url is empty if the page names a path only.
+	url string
 	// path is the prefix of the paths of endpoints; empty if there is none.
 	path string
 	// requestCount is the number of requests before it.
@@ -27,6 +28,8 @@ func (p *pageReader) readBase(b pageBlock) {
 	labelled := p.baseLabel
 	p.baseLabel = ""
 	for _, text := range texts {
+		// A long example or a command contains URLs, but does not name the
+		// base.
 		if b.kind == blockCode && (strings.Count(text, "\n") > 2 || strings.Contains(text, "curl")) {
 			continue
 		}
@@ -57,11 +60,13 @@ func (p *pageReader) setBase(url, path string) {
 		last.url = url
 	case path != "" && last.path == "":
 		last.path = path
+	// Requests came since the last base, so this is another part of the page.
 	case len(p.requests) > last.requestCount && (url != "" && url != last.url || path != "" && path != last.path):
 		p.bases = append(p.bases, &pageBase{url: cmp.Or(url, last.url), path: path, requestCount: len(p.requests)})
 		return
 	default:
-		return // another of several beside each other, such as that of a sandbox
+		// It is one of several alternatives, such as that of a sandbox.
+		return
 	}
 	last.requestCount = len(p.requests)
 }
@@ -78,6 +83,7 @@ func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*reques
 			r.base = b.url
 		}
 	}
+	// The page names no base URL. Its examples may show one.
 	if !slices.ContainsFunc(bases, func(b *pageBase) bool { return b.url != "" }) {
 		base := learnBase(all, meter)
 		for _, r := range all {
@@ -92,7 +98,8 @@ func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*reques
 			r.stripBase(bases)
 		}
 	}
-	templates := map[string][]*request{} // by method
+	// templates are the described requests by method.
+	templates := map[string][]*request{}
 	for _, r := range all {
 		if r.described {
 			templates[r.method] = append(templates[r.method], r)
@@ -164,6 +171,7 @@ func learnBase(all []*request, meter *doc.Meter) string {
 			meter.Spend(1)
 			if extra := matchTemplate(d, r); d.relative && d.described && extra >= 0 {
 				base := request{base: r.base, path: r.path[:extra]}
+				// The segments before the template's path belong to the base.
 				votes[strings.TrimRight(base.base+base.pathTemplate(), "/")]++
 			}
 		}
@@ -189,6 +197,8 @@ func matchTemplate(template, r *request) int {
 			return -1
 		}
 	}
+	// A template that begins with a parameter would match anywhere, and a base
+	// has no parameters.
 	if extra > 0 && (len(template.path[0].params) > 0 || slices.ContainsFunc(r.path[:extra], func(s pathSegment) bool { return len(s.params) > 0 })) {
 		return -1
 	}
@@ -215,18 +225,21 @@ func findTemplate(r *request, described []*request, meter *doc.Meter) *request {
 			if len(s.params) == 0 {
 				literal++
 			} else if named := r.path[extra+i]; len(named.params) == 0 && r.described && !looksLikeID(named.text) {
-				literal = -1 // two that are described: /users/me is not /users/{id}
+				// Both are described: /users/me is not /users/{id}.
+				literal = -1
 				break
 			}
 		}
 		if literal < 0 || literal == 0 && extra > 0 {
 			continue
 		}
+		// Literal segments weigh more than a longer path.
 		if s := 4*literal - 2*extra; s > score {
 			best, score = d, s
 		}
 	}
-	if best != nil && r.described && sameEndpoint(best, r) { // one of them stays as it is
+	// Both are described alike. One of them must stay as it is.
+	if best != nil && r.described && sameEndpoint(best, r) {
 		return nil
 	}
 	return best

@@ -16,7 +16,8 @@ func (p *pageReader) readCode(b pageBlock) {
 		return
 	}
 	lines := strings.Split(b.text, "\n")
-	taken := make([]bool, len(lines)) // lines of commands
+	// taken marks the lines of curl commands.
+	taken := make([]bool, len(lines))
 	if strings.Contains(trimmed, "curl") {
 		for _, c := range splitCommands(b.text) {
 			if !isCurl(c) {
@@ -44,6 +45,7 @@ func (p *pageReader) readCode(b pageBlock) {
 		if !found {
 			p.reportUnknownMethod(pageBlock{line: b.line + i}, line)
 		}
+		// Files of HTTP clients separate requests by "###".
 		separator := strings.HasPrefix(strings.TrimSpace(line), "###")
 		if now != nil && (found || separator) {
 			p.readRawRequest(b, *now, lines[from:i], from)
@@ -73,6 +75,7 @@ func leadingMention(line string) (endpointMention, bool) {
 func (p *pageReader) readRawRequest(b pageBlock, m endpointMention, lines []string, from int) {
 	name := p.headings[p.level]
 	p.addMention(m, b.line+from, name, remarkText(m.textAfter), p.sectionTags(p.level), true)
+	// Only one request with further lines has headers and a body.
 	if p.current == nil || len(m.methods) != 1 || len(lines) < 2 {
 		return
 	}

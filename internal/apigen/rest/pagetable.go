@@ -52,6 +52,7 @@ func (p *pageReader) readTable(b pageBlock) {
 	for _, row := range b.rows[1:] {
 		need := cellAt(row, required)
 		if required >= 0 && strings.HasPrefix(strings.ToLower(head[required]), "optional") && !strings.HasPrefix(strings.ToLower(need), "optional") {
+			// The column says "optional: yes" instead of "required: no".
 			need = map[bool]string{true: "optional", false: "required"}[isYes(need)]
 		}
 		p.addDescribedParam(cellAt(row, name), cellAt(row, kind), need, cellAt(row, about), cmp.Or(cellAt(row, where), strings.ToLower(head[name])))
@@ -76,6 +77,7 @@ func (p *pageReader) verticalTable(b pageBlock) bool {
 // head does not name them.
 type endpointTable struct {
 	*pageReader
+	// head is the first row.
 	head                                        []string
 	methodColumn, pathColumn, descriptionColumn int
 	// lastPath is the path of the row above, for rows that leave it out.
@@ -99,7 +101,8 @@ func (t *endpointTable) readRows(b pageBlock) bool {
 // should; in the second case it reports a problem. first is set for the head,
 // which may be a row like others.
 func (t *endpointTable) readRow(row []string, line int, first bool) bool {
-	for i, c := range row { // "GET /path" in one cell
+	// One cell may have both: "GET /path".
+	for i, c := range row {
 		if found := t.findMentions(c); len(found) > 0 && found[0].isLeading {
 			about := cellAt(row, t.descriptionColumn)
 			if about == "" && i+1 < len(row) {
@@ -123,8 +126,10 @@ func (t *endpointTable) readRow(row []string, line int, first bool) bool {
 	case methods != nil && len(paths) > 0:
 		t.lastPath = paths[0]
 		t.addEndpoint(endpointMention{methods: methods, paths: paths}, t.rowRemark(row, at, where), line)
-	case methods != nil && t.lastPath != "" && t.pathColumn >= 0 && t.pathColumn < at && cellAt(row, t.pathColumn) == "": // the path of the row above
+	// The row continues the path of the row above.
+	case methods != nil && t.lastPath != "" && t.pathColumn >= 0 && t.pathColumn < at && cellAt(row, t.pathColumn) == "":
 		t.addEndpoint(endpointMention{methods: methods, paths: []string{t.lastPath}}, t.rowRemark(row, at, -1), line)
+	// The head of a table names no endpoint and is no fault.
 	case first:
 		return false
 	case methods != nil && t.pathColumn >= 0:
@@ -148,6 +153,7 @@ func (t *endpointTable) rowPaths(row []string, method int) (paths []string, wher
 			}
 		}
 	}
+	// The cell may contain several paths, or words around one.
 	for word := range strings.FieldsSeq(strings.NewReplacer(",", " ", ";", " ").Replace(cellAt(row, t.pathColumn))) {
 		if strings.HasPrefix(word, "/") || patterns().urlScheme.MatchString(word) {
 			more, _ := splitPaths(word)
@@ -155,7 +161,8 @@ func (t *endpointTable) rowPaths(row []string, method int) (paths []string, wher
 		}
 	}
 	if c := cellAt(row, t.pathColumn); len(paths) == 0 && c != "" && !strings.Contains(c, " ") && strings.ContainsAny(c, "abcdefghijklmnopqrstuvwxyz") && method >= 0 {
-		paths, _ = splitPaths("/" + c) // without its first slash
+		// The path lacks its first slash.
+		paths, _ = splitPaths("/" + c)
 	}
 	return paths, t.pathColumn
 }
@@ -221,7 +228,8 @@ func isYes(s string) bool {
 func (p *pageReader) addDescribedParam(name, of, need, about, where string) {
 	required := isYes(need) || strings.Contains(strings.ToLower(need), "required") && !strings.Contains(strings.ToLower(need), "not required")
 	optional := strings.Contains(strings.ToLower(need), "optional")
-	if fields := strings.Fields(name); len(fields) > 1 { // "id (required)", "id*"
+	// The name may say more: "id (required)" or "id*".
+	if fields := strings.Fields(name); len(fields) > 1 {
 		required = required || strings.Contains(strings.ToLower(name), "required")
 		name = fields[0]
 	}
@@ -246,6 +254,7 @@ func (p *pageReader) addDescribedParam(name, of, need, about, where string) {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
 	}
 	switch {
+	// The table describes the answer.
 	case has("response", "returns", "returned", "error code", "status code"):
 	case has("header"):
 		p.current.addParam(&p.current.headers, doc.InHeader, name, "", f.at)
@@ -292,7 +301,8 @@ func (p *pageReader) addBodyField(f requestField, form bool) {
 		return
 	}
 	name, _, nested := strings.Cut(f.name, ".")
-	if nested || strings.Contains(f.name, "[") { // the example shows what is inside
+	// The example shows the members inside.
+	if nested || strings.Contains(f.name, "[") {
 		b.shape.memberShape(name)
 		return
 	}

@@ -61,7 +61,8 @@ func (p *postmanReader) fillVariables(host string) string {
 // readPostman is the Reader of Postman collections v2.
 func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.Tree()
-	if c := root.Get("collection"); c != nil && root.Get("info") == nil { // as Postman's API answers it
+	// Postman's own API wraps the collection.
+	if c := root.Get("collection"); c != nil && root.Get("info") == nil {
 		root = c
 	}
 	info := root.Get("info")
@@ -70,6 +71,7 @@ func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	}
 	p := &postmanReader{variables: map[string]string{}, problems: problems, meter: in.Meter()}
 	for _, v := range root.List("variable") {
+		// A secret could otherwise become part of the base URL.
 		if key := v.Get("key").Str(); key != "" && !patterns().secretName.MatchString(key) && v.Get("type").Str() != "secret" {
 			p.variables[key] = v.Get("value").Str()
 		}
@@ -96,6 +98,7 @@ func (p *postmanReader) readFolder(n *doc.Node, tags []string, auth *doc.Node, d
 	for _, item := range n.List("item") {
 		p.meter.Spend(50)
 		within := auth
+		// An item may replace the authentication of its folder.
 		if own := item.Get("auth"); own != nil {
 			within = own
 		}
@@ -118,7 +121,8 @@ func (p *postmanReader) readFolder(n *doc.Node, tags []string, auth *doc.Node, d
 func (p *postmanReader) readRequest(item, req *doc.Node, tags []string, auth *doc.Node) {
 	r := &request{name: item.Get("name").Str(), tags: tags, at: item.At, method: normalizeMethod(req.Get("method").Str())}
 	r.description = descriptionText(req.Get("description"))
-	if req.Kind == doc.String { // a URL alone
+	// A request may be just a URL.
+	if req.Kind == doc.String {
 		p.readURL(r, req)
 	} else {
 		p.readURL(r, req.Get("url"))
@@ -173,6 +177,7 @@ func (p *postmanReader) readURL(r *request, n *doc.Node) {
 	host, path, _ := strings.Cut(rest, "/")
 	host = p.fillVariables(host)
 	switch {
+	// The value of the host is unknown: the user enters the base URL.
 	case strings.Contains(host, "{{") || host == "":
 	case strings.Contains(host, "://"):
 		r.base = strings.TrimRight(host, "/")

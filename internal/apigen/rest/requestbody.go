@@ -17,6 +17,8 @@ func (p *requestBody) parseBody(body string, isJSON bool) {
 		if p.media == "" {
 			p.media = "application/json"
 		}
+		// JSON with placeholders is invalid. With strings and nulls in their
+		// place it can be parsed.
 		if p.shape = shapeOfJSON(trimmed); p.shape == nil {
 			p.shape = shapeOfJSON(patterns().placeholder.ReplaceAllStringFunc(trimmed, func(found string) string {
 				if strings.HasPrefix(found, `"`) {

@@ -27,6 +27,7 @@ func (r *request) addParam(list *[]requestField, in doc.Place, name, value strin
 		return
 	case in == doc.InHeader && (slices.Contains(implicitHeaders(), lower) || strings.HasPrefix(lower, "sec-") || strings.HasPrefix(lower, ":")):
 		return
+	// Not even the type of a secret is kept.
 	case patterns().secretName.MatchString(name):
 		r.addScheme("apiKey_"+paramName(name), doc.Scheme{Type: "apiKey", In: in, Name: name})
 		return

@@ -13,7 +13,8 @@ import (
 // Placeholders become parameters; if shells is set, $ID is one too. The user
 // and password of a URL are dropped.
 func (r *request) setURL(raw string, shells bool, at doc.Position) {
-	raw, expansion, _ := strings.Cut(raw, "{?") // of a URI template: /a/{id}{?q,r}
+	// A URI template lists the query in braces: /a/{id}{?q,r}.
+	raw, expansion, _ := strings.Cut(raw, "{?")
 	for name := range strings.SplitSeq(strings.NewReplacer("}", "", "{&", ",").Replace(expansion), ",") {
 		if name = strings.Trim(name, " *&"); name != "" {
 			r.addParam(&r.query, doc.InQuery, name, "", at)
@@ -24,7 +25,8 @@ func (r *request) setURL(raw string, shells bool, at doc.Position) {
 	if patterns().urlScheme.MatchString(raw) {
 		scheme, rest, _ := strings.Cut(raw, "://")
 		host, path, _ := strings.Cut(rest, "/")
-		if _, after, found := strings.Cut(host, "@"); found { // user and password are nobody's business
+		// The user and password of the URL are secrets.
+		if _, after, found := strings.Cut(host, "@"); found {
 			host = after
 		}
 		r.base, raw = strings.ToLower(scheme)+"://"+host, "/"+path
@@ -65,6 +67,8 @@ func parseSegment(part string, shells bool, at doc.Position) pathSegment {
 			return s
 		}
 	}
+	// Only commands write placeholders in capitals; a described path may
+	// contain such a word.
 	if m := patterns().capitalsParam.FindStringSubmatch(part); m != nil && shells {
 		s.text = name(strings.ToLower(m[1] + m[2]))
 		return s
@@ -74,6 +78,7 @@ func parseSegment(part string, shells bool, at doc.Position) pathSegment {
 	if shells {
 		s.text = patterns().shellParam.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })
 	}
+	// Decoding must not create characters that mean something in a template.
 	if plain, err := url.PathUnescape(s.text); err == nil && len(s.params) == 0 && !strings.ContainsAny(plain, "/{}?#") {
 		s.text = plain
 	}

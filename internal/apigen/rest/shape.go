@@ -15,13 +15,15 @@ type valueShape struct {
 	// types are JSON Schema types in the order of their first occurrence.
 	types []string
 	// names are the members of objects in the order of their first occurrence.
-	names  []string
+	names []string
+	// fields are the shapes of members; nil until memberShape is called.
 	fields map[string]*valueShape
 	// descriptions and required are by member. memberShape creates both maps
 	// together with fields.
 	descriptions map[string]string
 	required     map[string]bool
-	items        *valueShape
+	// items is the shape of all elements of arrays.
+	items *valueShape
 }
 
 // maxShapeDepth bounds how deep values are inspected.
@@ -133,7 +135,8 @@ func (s *valueShape) toSchema(at doc.Position) *doc.Node {
 		return n
 	}
 	kinds := s.types
-	if slices.Contains(kinds, "number") { // which integers are too
+	// number includes integer.
+	if slices.Contains(kinds, "number") {
 		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return k == "integer" })
 	}
 	switch {

@@ -20,6 +20,7 @@ type shellCommand struct {
 // escapes, continued lines and here-documents, and expands nothing. Comments
 // before a command describe it.
 func splitCommands(text string) []shellCommand {
+	// Word processors replace quotes by typographic ones.
 	text = strings.NewReplacer("\r\n", "\n", "\ufeff", "", "“", `"`, "”", `"`, "‘", "'", "’", "'", "\u00a0", " ").Replace(text)
 	l := &shellLexer{text: text}
 	for l.pos < len(l.text) {
@@ -48,11 +49,13 @@ func joinOptions(all []shellCommand) []shellCommand {
 type shellLexer struct {
 	text string
 	pos  int
+	// line is the current line, from 0.
 	line int
 	word strings.Builder
 	// inWord is set if a word has begun, perhaps an empty one.
-	inWord   bool
-	current  shellCommand
+	inWord  bool
+	current shellCommand
+	// comments are the comments since the last command.
 	comments []string
 	commands []shellCommand
 }
@@ -93,7 +96,8 @@ func (l *shellLexer) readNext() {
 		l.line++
 	case c == ' ' || c == '\t':
 		l.endWord()
-	case (c == '^' || c == '`') && l.pos < len(l.text) && l.text[l.pos] == '\n' && !l.inWord: // the command goes on, on Windows
+	// The command continues on the next line, in the notation of Windows.
+	case (c == '^' || c == '`') && l.pos < len(l.text) && l.text[l.pos] == '\n' && !l.inWord:
 		l.pos++
 		l.line++
 	case c == ';' || c == '|' || c == '&' && l.pos < len(l.text) && l.text[l.pos] == '&':
@@ -169,7 +173,8 @@ func (l *shellLexer) readEscape() {
 	}
 	c := l.text[l.pos]
 	l.pos++
-	if c == '\n' { // the command goes on
+	// The command continues on the next line.
+	if c == '\n' {
 		l.line++
 		l.endWord()
 		return

@@ -48,6 +48,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 		for _, tag := range n.List("tags") {
 			r.tags = append(r.tags, tag.Text)
 		}
+		// setURL would replace the base if the path were a URL.
 		base := r.base
 		r.setURL(path, false, n.At)
 		r.base = base

@@ -84,6 +84,7 @@ func (u *unreadLines) isKnown(method, path string) bool {
 	if u.known[method+pathShape(r)] {
 		return true
 	}
+	// Each unknown endpoint is compared with all requests.
 	u.in.Meter().Spend(len(u.requests) / 4)
 	for _, known := range u.requests {
 		if matchTemplate(known, r) >= 0 || matchTemplate(r, known) >= 0 || known.method == method && len(known.path) == 0 && strings.HasSuffix(known.base+"/", r.pathTemplate()) {
