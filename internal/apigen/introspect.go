@@ -76,18 +76,18 @@ func refusalReason(text []byte) string {
 		all = append(all, reason)
 	}
 	all = slices.DeleteFunc(append(all, answer.Message), func(s string) bool { return s == "" })
-	said := strings.Map(func(r rune) rune {
+	reasons := strings.Map(func(r rune) rune {
 		// Control characters could write into the user's terminal.
 		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
 	}, strings.Join(all, "; "))
-	if said == "" {
+	if reasons == "" {
 		return ""
 	}
-	if len(said) > maxRefusalBytes {
-		said = strings.ToValidUTF8(said[:maxRefusalBytes], "") + "…"
+	if len(reasons) > maxRefusalBytes {
+		reasons = strings.ToValidUTF8(reasons[:maxRefusalBytes], "") + "…"
 	}
-	return ": " + said
+	return ": " + reasons
 }

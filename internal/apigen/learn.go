@@ -194,8 +194,8 @@ func (m *Made) LearnRoles(edited map[string]junctor.Override, tags map[string]ju
 	done := map[string]bool{}
 	for i := range m.Tools {
 		from := &m.Tools[i]
-		tag, said := tags[shown(from)]
-		if !said {
+		tag, isTagged := tags[shown(from)]
+		if !isTagged {
 			continue
 		}
 		for j := range m.Tools {

@@ -147,7 +147,7 @@ type suggestedTool struct {
 // nothing is dropped. taken are the names that tools have or would have, by
 // shown name; Suggested does not change it.
 func Suggested(answer string, operations []Operation, roles []junctor.Role, taken map[string]bool) ([]junctor.ToolSuggestion, []junctor.LeftOut, error) {
-	var said struct {
+	var reply struct {
 		Tools *[]suggestedTool `json:"tools"`
 	}
 	text := []byte(stripFence(answer))
@@ -158,10 +158,10 @@ func Suggested(answer string, operations []Operation, roles []junctor.Role, take
 	// An unknown member means that the model answered something else than it
 	// was asked for.
 	d.DisallowUnknownFields()
-	if err := d.Decode(&said); err != nil {
+	if err := d.Decode(&reply); err != nil {
 		return nil, nil, fmt.Errorf("the answer is not of the form that was asked for: %w", err)
 	}
-	if said.Tools == nil {
+	if reply.Tools == nil {
 		return nil, nil, errors.New("the answer has no member tools")
 	}
 	known := map[string]Operation{}
@@ -171,7 +171,7 @@ func Suggested(answer string, operations []Operation, roles []junctor.Role, take
 	names := maps.Clone(taken)
 	var out []junctor.ToolSuggestion
 	var left []junctor.LeftOut
-	for _, one := range *said.Tools {
+	for _, one := range *reply.Tools {
 		op, ok := known[one.Tool]
 		if !ok {
 			left = append(left, junctor.LeftOut{Tool: truncateText(one.Tool, 64), Reason: "it is none of the operations that were asked about, or it was named twice"})

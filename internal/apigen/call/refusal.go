@@ -13,18 +13,18 @@ import (
 // status, the message of the API, and a hint for the model.
 func (s Shape) showRefusal(a *Answer) []byte {
 	var r toolResult
-	said := strings.TrimSpace(decodeText(a))
-	detail := wire.AppendString(nil, truncateText(said, maxErrorBytes))
+	message := strings.TrimSpace(decodeText(a))
+	detail := wire.AppendString(nil, truncateText(message, maxErrorBytes))
 	if isJSONAnswer(a.Header.Get("Content-Type"), a.Body) {
 		if short, _, ok := shrinkJSON(a.Body, maxErrorBytes); ok {
-			detail, said = short, string(short)
+			detail, message = short, string(short)
 		}
 	} else if !isTextAnswer(a.Header.Get("Content-Type"), a.Body) {
-		said, detail = "", []byte("null")
+		message, detail = "", []byte("null")
 	}
 	lines := []string{fmt.Sprintf("HTTP %d %s: %s %s was refused.", a.Status, http.StatusText(a.Status), a.Method, a.Path)}
-	if said != "" {
-		lines = append(lines, truncateText(said, maxErrorBytes))
+	if message != "" {
+		lines = append(lines, truncateText(message, maxErrorBytes))
 	}
 	after := int(math.Ceil(a.retryAfter().Seconds()))
 	lines = append(lines, statusHint(a.Status, after))

@@ -318,13 +318,13 @@ func retryDelay(a *Answer, err error, try int, again bool) (wait time.Duration, 
 		code := junctor.CodeOf(err)
 		return wait, code == junctor.CodeUnreachable || again && code == junctor.CodeUpstream
 	}
-	said := a.Header.Get("Retry-After") != ""
-	if said {
+	hasRetryAfter := a.Header.Get("Retry-After") != ""
+	if hasRetryAfter {
 		wait = max(a.retryAfter(), wait)
 	}
 	switch a.Status {
 	case http.StatusServiceUnavailable:
-		return wait, said || again
+		return wait, hasRetryAfter || again
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return wait, again
 	}

@@ -256,8 +256,8 @@ func (o openAPIDialect) readContents(content *Node, w *pointerPath) []Content {
 // operationServers returns the servers of the operation, or else those of its
 // path item.
 func (o openAPIDialect) operationServers(item, op *Node, w *pointerPath) []Server {
-	if list := o.bundle.readServers(op, w); len(list) > 0 {
+	if list := o.readServers(op, w); len(list) > 0 {
 		return list
 	}
-	return o.bundle.readServers(item, w.parent)
+	return o.readServers(item, w.parent)
 }

@@ -120,8 +120,8 @@ func (p *pageReader) readJSON(text string, line int) {
 	if p.current == nil || s == nil {
 		return
 	}
-	said := strings.ToLower(p.lastText)
-	isAnswer := strings.Contains(said, "response") || strings.Contains(said, "return") || strings.Contains(said, "result") || strings.Contains(said, "output") || strings.Contains(said, "answer")
+	context := strings.ToLower(p.lastText)
+	isAnswer := strings.Contains(context, "response") || strings.Contains(context, "return") || strings.Contains(context, "result") || strings.Contains(context, "output") || strings.Contains(context, "answer")
 	if !isAnswer && p.current.body == nil && takesBody(p.current.method) {
 		p.current.body = &requestBody{media: "application/json", shape: s, at: p.positionOf(line)}
 		return

@@ -249,9 +249,9 @@ func (p *pageReader) addDescribedParam(name, of, need, about, where string) {
 			}
 		}
 	}
-	said := strings.ToLower(where + " " + p.lastText + " " + p.headings[p.level])
+	context := strings.ToLower(where + " " + p.lastText + " " + p.headings[p.level])
 	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(context, w) })
 	}
 	switch {
 	// The table describes the answer.
