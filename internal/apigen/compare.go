@@ -10,10 +10,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Compare says what differs between the tools of a document and of the one
-// before it. What may make callers fail that go on as before is breaking: a tool
-// that is gone, an argument that is gone or has to be given now, another host,
-// less authentication.
+// Compare returns the changes between the tools of two versions of a document.
+// A change that may break callers is marked as breaking: a removed tool, a
+// removed argument, a newly required argument, another host, or less
+// authentication.
 func Compare(before, after []tool.Tool) []junctor.APIChange {
 	former := map[string]*tool.Tool{}
 	for i := range before {
@@ -28,11 +28,13 @@ func Compare(before, after []tool.Tool) []junctor.APIChange {
 			out = append(out, junctor.APIChange{Kind: "added", Key: now.Key, Tool: now.Name})
 			continue
 		}
-		if c := change(was, now); len(c.What) > 0 {
+		if c := compareTool(was, now); len(c.What) > 0 {
 			out = append(out, c)
 		}
 	}
 	for i := range before {
+		// Tools that are left in former have no successor. One that could not
+		// be called breaks nobody.
 		if gone := former[before[i].Key]; gone != nil {
 			out = append(out, junctor.APIChange{Kind: "removed", Key: gone.Key, Tool: gone.Name, Breaking: len(gone.Incomplete) == 0})
 		}
@@ -40,7 +42,9 @@ func Compare(before, after []tool.Tool) []junctor.APIChange {
 	return out
 }
 
-func change(was, now *tool.Tool) junctor.APIChange {
+// compareTool returns the changes of one tool. Its What is empty if nothing
+// changed.
+func compareTool(was, now *tool.Tool) junctor.APIChange {
 	c := junctor.APIChange{Kind: "changed", Key: now.Key, Tool: now.Name}
 	note := func(breaking bool, format string, args ...any) {
 		c.What = append(c.What, fmt.Sprintf(format, args...))
@@ -54,11 +58,11 @@ func change(was, now *tool.Tool) junctor.APIChange {
 	} else if len(was.Incomplete) > 0 && len(now.Incomplete) == 0 {
 		note(false, "it can be called now")
 	}
-	arguments(was, now, note)
+	compareArguments(was, now, note)
 	if was.Plan.Base != now.Plan.Base {
 		note(true, "it is called at another host")
 	}
-	if needed, needs := secured(was), secured(now); needed && !needs {
+	if needed, needs := requiresAuth(was), requiresAuth(now); needed && !needs {
 		note(true, "it wants no authentication any more")
 	} else if needed != needs {
 		note(false, "it wants authentication")
@@ -72,15 +76,18 @@ func change(was, now *tool.Tool) junctor.APIChange {
 	if !was.Deprecated && now.Deprecated {
 		note(false, "it is deprecated")
 	}
+	// A change of the plan that nothing above names.
 	if len(c.What) == 0 && was.Digest() != now.Digest() {
 		note(false, "how it is sent")
 	}
 	return c
 }
 
-func arguments(was, now *tool.Tool, note func(bool, string, ...any)) {
+// compareArguments calls note for each change of the arguments; its first
+// parameter says whether the change is breaking.
+func compareArguments(was, now *tool.Tool, note func(bool, string, ...any)) {
 	before, after := wire.Get(was.Input, "properties"), wire.Get(now.Input, "properties")
-	needed, needs := required(was), required(now)
+	needed, needs := requiredArguments(was), requiredArguments(now)
 	for key := range wire.Members(before) {
 		if name := wire.Unescape(key); wire.Get(after, name) == nil {
 			note(true, "the argument %s is gone", name)
@@ -101,7 +108,8 @@ func arguments(was, now *tool.Tool, note func(bool, string, ...any)) {
 	}
 }
 
-func required(t *tool.Tool) (names []string) {
+// requiredArguments returns the names of the required arguments.
+func requiredArguments(t *tool.Tool) (names []string) {
 	for item := range wire.Elements(wire.Get(t.Input, "required")) {
 		if name, ok := wire.String(item); ok {
 			names = append(names, name)
@@ -110,7 +118,8 @@ func required(t *tool.Tool) (names []string) {
 	return names
 }
 
-func secured(t *tool.Tool) bool {
+// requiresAuth reports whether every alternative requires authentication.
+func requiresAuth(t *tool.Tool) bool {
 	for _, needs := range t.Plan.Security {
 		if len(needs) == 0 {
 			return false

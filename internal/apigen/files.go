@@ -13,20 +13,22 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// maxFiles bounds what the files of one call are read to, in bytes.
-const maxFiles = 32 << 20
+// maxFileBytes bounds the content of all files of one call.
+const maxFileBytes = 32 << 20
 
-// Resource reads a resource for the caller of a tool, by the URI that doors that
-// join servers show: what they may not read is not there.
+// Resource reads a resource for the caller of a tool, by the URI that endpoints
+// with several servers show. It must apply the caller's permissions: a resource
+// that the caller may not read does not exist.
 type Resource func(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error)
 
-// files puts the content of resources into the arguments that are files and name
-// one: {"resource":"notes+file:///plan.pdf"}.
-func (s *Server) files(ctx context.Context, plan *call.Plan, req *catalog.Request, arguments []byte) ([]byte, error) {
-	if s.o.Resource == nil {
+// fillFiles replaces references to resources, such as
+// {"resource":"notes+file:///plan.pdf"}, by their content in the arguments that
+// are files.
+func (s *Server) fillFiles(ctx context.Context, plan *call.Plan, req *catalog.Request, arguments []byte) ([]byte, error) {
+	if s.options.Resource == nil {
 		return arguments, nil
 	}
-	f := filler{read: s.o.Resource, req: req, left: maxFiles}
+	f := fileFiller{read: s.options.Resource, req: req, bytesLeft: maxFileBytes}
 	for i := range plan.Args {
 		a := &plan.Args[i]
 		if !a.File {
@@ -36,9 +38,9 @@ func (s *Server) files(ctx context.Context, plan *call.Plan, req *catalog.Reques
 		if value == nil {
 			continue
 		}
-		filled, changed, err := f.fill(ctx, value)
+		filled, changed, err := f.fillValue(ctx, value)
 		if err != nil {
-			return nil, unreadable(a.Name, err)
+			return nil, unreadableError(a.Name, err)
 		}
 		if changed {
 			arguments = wire.AppendObject(nil, arguments, nil, wire.Member{Key: a.Name, Value: filled})
@@ -47,27 +49,31 @@ func (s *Server) files(ctx context.Context, plan *call.Plan, req *catalog.Reques
 	return arguments, nil
 }
 
-// unreadable says which argument names what cannot be read.
-func unreadable(name string, err error) error {
+// unreadableError returns the error for an argument whose resource cannot be
+// read.
+func unreadableError(name string, err error) error {
 	why := "names a resource that cannot be read: " + junctor.AsError(err).Message
 	e := junctor.Errorf(junctor.CodeInvalid, "the argument %s %s", name, why)
 	e.Violations = []junctor.Violation{{Pointer: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name), Message: why}}
 	return e
 }
 
-type filler struct {
+// fileFiller reads the resources of one call.
+type fileFiller struct {
 	read Resource
 	req  *catalog.Request
-	left int // bytes
+	// bytesLeft is the rest of maxFileBytes.
+	bytesLeft int
 }
 
-// fill gives a file, or a list of files, with its content.
-func (f *filler) fill(ctx context.Context, value []byte) (filled []byte, changed bool, err error) {
+// fillValue returns a file, or a list of files, with its content. changed is
+// false if the value already has it.
+func (f *fileFiller) fillValue(ctx context.Context, value []byte) (filled []byte, changed bool, err error) {
 	switch {
 	case len(value) > 0 && value[0] == '[':
 		filled = []byte{'['}
 		for item := range wire.Elements(value) {
-			one, other, err := f.fill(ctx, item)
+			one, other, err := f.fillValue(ctx, item)
 			if err != nil {
 				return nil, false, err
 			}
@@ -84,13 +90,13 @@ func (f *filler) fill(ctx context.Context, value []byte) (filled []byte, changed
 	if !ok || uri == "" {
 		return value, false, nil
 	}
-	filled, err = f.file(ctx, value, uri)
+	filled, err = f.readResource(ctx, value, uri)
 	return filled, true, err
 }
 
-// file is what a resource holds, under the name and of the type that the caller
-// says, or that it has itself.
-func (f *filler) file(ctx context.Context, value []byte, uri string) ([]byte, error) {
+// readResource returns the file argument with the content of a resource. A name
+// and type that the caller gives take precedence over those of the resource.
+func (f *fileFiller) readResource(ctx context.Context, value []byte, uri string) ([]byte, error) {
 	res, err := f.read(ctx, f.req, uri)
 	if err != nil {
 		return nil, err
@@ -100,6 +106,7 @@ func (f *filler) file(ctx context.Context, value []byte, uri string) ([]byte, er
 		first = content
 		break
 	}
+	// A resource may ask the user for input instead of answering.
 	if first == nil || res.Input {
 		return nil, junctor.Errorf(junctor.CodeUpstream, "it has no content that could be sent")
 	}
@@ -107,22 +114,23 @@ func (f *filler) file(ctx context.Context, value []byte, uri string) ([]byte, er
 	if plain, ok := wire.String(wire.Get(first, "text")); !isBlob && ok {
 		blob = base64.StdEncoding.EncodeToString([]byte(plain))
 	}
-	if f.left -= base64.StdEncoding.DecodedLen(len(blob)); f.left < 0 {
-		return nil, junctor.Errorf(junctor.CodeTooLarge, "the files of a call may have %d MB", maxFiles>>20)
+	if f.bytesLeft -= base64.StdEncoding.DecodedLen(len(blob)); f.bytesLeft < 0 {
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "the files of a call may have %d MB", maxFileBytes>>20)
 	}
-	add := []wire.Member{text("data_base64", blob)}
+	add := []wire.Member{stringMember("data_base64", blob)}
 	if media := wire.Get(first, "mimeType"); media != nil && wire.Get(value, "mimeType") == nil {
 		add = append(add, wire.Member{Key: "mimeType", Value: media})
 	}
 	if wire.Get(value, "filename") == nil {
 		if name := baseName(uri); name != "" {
-			add = append(add, text("filename", name))
+			add = append(add, stringMember("filename", name))
 		}
 	}
 	return wire.AppendObject(nil, value, []string{"resource"}, add...), nil
 }
 
-// baseName is the last part of a URI's path, which most name a file by.
+// baseName returns the last segment of a URI's path, which usually is a file
+// name. The URI has the name of its server before a "+".
 func baseName(uri string) string {
 	_, own, ok := strings.Cut(uri, "+")
 	if !ok {

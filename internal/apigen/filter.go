@@ -10,40 +10,44 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
-// Filter chooses among operations. Mutations of GraphQL are left out unless they
-// are allowed: all of them, or those that a rule takes. The first rule that fits
-// one decides; where none fits, it is taken if there are no rules that take any,
-// and it is not deprecated.
+// Filter chooses operations. The first rule that matches an operation decides.
+// If none matches, the operation is included if no rule includes anything and
+// it is not deprecated. GraphQL mutations are excluded unless the API allows
+// them: all, or those that a rule includes.
 type Filter struct {
-	rules     []rule
-	takes     bool // one of them takes
-	mutations string
+	rules []filterRule
+	// hasIncludes is set if a rule includes operations; then those without a
+	// match are excluded.
+	hasIncludes bool
+	mutations   string
 }
 
-// rule takes or leaves operations.
-type rule struct {
-	leave bool
-	fits  func(t *tool.Tool) bool
+// filterRule includes or excludes the operations that it matches.
+type filterRule struct {
+	excludes bool
+	matches  func(t *tool.Tool) bool
 }
 
-// NewFilter reads the rules of an API. Each is a method, a path, or both, with *
-// and **; or tag:NAME, op:NAME, deprecated, or a regular expression with ~ before
-// it. One that begins with ! leaves out what fits.
+// NewFilter parses the include rules of an API. A rule is a method, a path, or
+// both, with * and **; or tag:NAME, op:NAME, deprecated, or a regular
+// expression after ~. A rule that begins with ! excludes its matches. Errors
+// have CodeInvalid and name the rule.
 func NewFilter(api *junctor.API) (Filter, error) {
 	f := Filter{mutations: api.Mutations}
 	for _, text := range api.Include {
 		plain, leave := strings.CutPrefix(strings.TrimSpace(text), "!")
-		fits, err := ruleOf(strings.TrimSpace(plain))
+		fits, err := parseRule(strings.TrimSpace(plain))
 		if err != nil {
 			return f, err
 		}
-		f.rules = append(f.rules, rule{leave, fits})
-		f.takes = f.takes || !leave
+		f.rules = append(f.rules, filterRule{leave, fits})
+		f.hasIncludes = f.hasIncludes || !leave
 	}
 	return f, nil
 }
 
-func ruleOf(text string) (func(*tool.Tool) bool, error) {
+// parseRule returns the condition of a rule, without its "!".
+func parseRule(text string) (func(*tool.Tool) bool, error) {
 	bad := func() error {
 		return junctor.Errorf(junctor.CodeInvalid, "%q is no rule of include: write GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression, with ! before it to leave out what fits", text)
 	}
@@ -53,9 +57,11 @@ func ruleOf(text string) (func(*tool.Tool) bool, error) {
 		return nil, bad()
 	case text == "deprecated":
 		return func(t *tool.Tool) bool { return t.Deprecated }, nil
+	// An expression comes before the check for globs, since its characters mean
+	// something else.
 	case strings.HasPrefix(text, "~"):
-		if len(text) > maxExpression {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "an expression of include may have %d characters", maxExpression-1)
+		if len(text) > maxExpressionBytes {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "an expression of include may have %d characters", maxExpressionBytes-1)
 		}
 		expression, err := regexp.Compile(text[1:])
 		if err != nil {
@@ -66,10 +72,10 @@ func ruleOf(text string) (func(*tool.Tool) bool, error) {
 		return nil, bad()
 	case named && kind == "tag":
 		return func(t *tool.Tool) bool {
-			return slices.ContainsFunc(t.Tags, func(tag string) bool { return globName(strings.ToLower(rest), strings.ToLower(tag)) })
+			return slices.ContainsFunc(t.Tags, func(tag string) bool { return matchName(strings.ToLower(rest), strings.ToLower(tag)) })
 		}, nil
 	case named && kind == "op":
-		return func(t *tool.Tool) bool { return globName(rest, t.ID) || globName(rest, t.Name) }, nil
+		return func(t *tool.Tool) bool { return matchName(rest, t.ID) || matchName(rest, t.Name) }, nil
 	}
 	method, pattern, both := strings.Cut(text, " ")
 	if !both && strings.HasPrefix(text, "/") {
@@ -80,21 +86,24 @@ func ruleOf(text string) (func(*tool.Tool) bool, error) {
 		return nil, bad()
 	}
 	return func(t *tool.Tool) bool {
-		return (method == "" || method == "*" || method == t.Plan.Method) && (pattern == "" || globPath(pattern, t.Plan.Path))
+		return (method == "" || method == "*" || method == t.Plan.Method) && (pattern == "" || matchPath(pattern, t.Plan.Path))
 	}, nil
 }
 
-func glob(pattern, text string) bool {
+// matchGlob is path.Match for patterns that isGlob accepts.
+func matchGlob(pattern, text string) bool {
 	ok, err := path.Match(pattern, text)
 	return err == nil && ok
 }
 
-// globName compares names, in which a slash is a letter like any other.
-func globName(pattern, text string) bool {
-	return glob(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(text, "/", "\x00"))
+// matchName compares a name with a pattern. A slash in it is a character like
+// any other.
+func matchName(pattern, text string) bool {
+	return matchGlob(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(text, "/", "\x00"))
 }
 
-// isGlob says whether a text can be compared with: one that cannot fits nothing.
+// isGlob reports whether a pattern is valid. An invalid one would match
+// nothing, silently.
 func isGlob(text string) bool {
 	for part := range strings.SplitSeq(text, "/") {
 		if _, err := path.Match(part, ""); err != nil {
@@ -104,25 +113,28 @@ func isGlob(text string) bool {
 	return true
 }
 
-// maxExpression bounds an expression of include, which is compiled.
-const maxExpression = 500
+// maxExpressionBytes bounds a regular expression, since compiling takes memory.
+const maxExpressionBytes = 500
 
-// globPath compares paths part by part: * is one part, ** any number of them.
-func globPath(pattern, text string) bool {
-	return globParts(strings.Split(strings.Trim(pattern, "/"), "/"), strings.Split(strings.Trim(text, "/"), "/"))
+// matchPath compares a path with a pattern, segment by segment: * is one
+// segment, ** is any number of them.
+func matchPath(pattern, text string) bool {
+	return matchParts(strings.Split(strings.Trim(pattern, "/"), "/"), strings.Split(strings.Trim(text, "/"), "/"))
 }
 
-// globParts goes back to the last ** alone, which is enough: it takes time with
-// the product of both lengths.
-func globParts(pattern, parts []string) bool {
+// matchParts is matchPath for segments. It goes back to the last ** only, which
+// is sufficient and keeps the time within the product of both lengths.
+func matchParts(pattern, parts []string) bool {
 	p, i := 0, 0
-	star, from := -1, 0 // the last **, and where the parts behind it begin
+	// star is the index of the last **, and from the segment at which its match
+	// ends.
+	star, from := -1, 0
 	for i < len(parts) {
 		switch {
 		case p < len(pattern) && pattern[p] == "**":
 			star, from = p, i
 			p++
-		case p < len(pattern) && glob(pattern[p], parts[i]):
+		case p < len(pattern) && matchGlob(pattern[p], parts[i]):
 			p++
 			i++
 		case star >= 0:
@@ -138,16 +150,17 @@ func globParts(pattern, parts []string) bool {
 	return p == len(pattern)
 }
 
-// Takes says whether an operation is to be a tool.
+// Takes reports whether an operation becomes a tool.
 func (f Filter) Takes(t *tool.Tool) bool {
 	mutation := t.Plan.GraphQL != nil && strings.HasPrefix(t.Plan.GraphQL.Head, "mutation")
+	// Without permission for mutations, not even a rule includes one.
 	if mutation && f.mutations != "all" && f.mutations != "explicit" {
 		return false
 	}
 	for _, r := range f.rules {
-		if r.fits(t) {
-			return !r.leave
+		if r.matches(t) {
+			return !r.excludes
 		}
 	}
-	return !f.takes && !t.Deprecated && (!mutation || f.mutations == "all")
+	return !f.hasIncludes && !t.Deprecated && (!mutation || f.mutations == "all")
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
-// Improvements are what would make tools easier to use, each as an edit to
-// accept. What people have edited already is left alone.
+// Improvements returns proposals that would make tools easier to use, each with
+// an edit that a user can accept. edited are the changes of users by tool name;
+// what they already changed is left alone.
 func (m *Made) Improvements(edited map[string]junctor.Override) []junctor.APIProblem {
 	out := []junctor.APIProblem{}
 	propose := func(t *tool.Tool, code, message string, edit junctor.APIEdit) {
@@ -30,6 +31,7 @@ func (m *Made) Improvements(edited map[string]junctor.Override) []junctor.APIPro
 	for i := range m.Tools {
 		t := &m.Tools[i]
 		o := edited[t.Name]
+		// Nobody calls these tools, so proposals for them would be noise.
 		if len(t.Incomplete) > 0 || o.Hide {
 			continue
 		}
@@ -38,22 +40,22 @@ func (m *Made) Improvements(edited map[string]junctor.Override) []junctor.APIPro
 			continue
 		}
 		if o.Description == "" && (t.Description == "" || t.Description == t.Plan.Method+" "+t.Plan.Path) {
-			hint(t, "no_description", "A model chooses tools by their descriptions, and this one has none.", junctor.Override{Description: sentence(t)})
+			hint(t, "no_description", "A model chooses tools by their descriptions, and this one has none.", junctor.Override{Description: describeRequest(t)})
 		}
 		if o.Name == "" && len(t.Name) > 40 {
-			if short := shorter(t.Name); short != "" && !taken[short] {
+			if short := shortenName(t.Name); short != "" && !taken[short] {
 				taken[short] = true
 				hint(t, "long_name", "The name is long; hosts put names of their own before it and cut what is too long.", junctor.Override{Name: short})
 			}
 		}
 	}
-	(&learner{made: m, edited: edited, taken: taken, hint: propose}).learn()
+	(&correctionLearner{made: m, edited: edited, takenNames: taken, addEdit: propose}).learnAll()
 	return out
 }
 
-// sentence says what a request does, by its method and path; where the path says
-// nothing, by the tool's name.
-func sentence(t *tool.Tool) string {
+// describeRequest describes a request in a sentence, by its method and path, or
+// by the name of the tool if the path has no words.
+func describeRequest(t *tool.Tool) string {
 	verb := map[string]string{"GET": "Get", "POST": "Create or run", "PUT": "Replace", "PATCH": "Change", "DELETE": "Delete", "HEAD": "Look for", "QUERY": "Search"}[t.Plan.Method]
 	if verb == "" {
 		verb = t.Plan.Method
@@ -79,8 +81,8 @@ func sentence(t *tool.Tool) string {
 	return out + "."
 }
 
-// shorter leaves out the words of a name that stand there twice, or say little.
-func shorter(name string) string {
+// shortenName removes words from a name that occur twice or mean little.
+func shortenName(name string) string {
 	seen := map[string]bool{"the": true, "a": true, "an": true, "of": true, "for": true, "api": true, "v1": true, "v2": true, "and": true}
 	var words []string
 	for word := range strings.SplitSeq(name, "_") {

@@ -16,11 +16,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// documentsIssuer is the party whose bytes those of fetched documents are.
+// documentsIssuer is the party whose byte budget fetched documents count
+// against.
 const documentsIssuer = "documents"
 
-// Introspect asks a GraphQL endpoint what it offers. What it answers is counted in
-// bytesInFlight, which may be nil.
+// Introspect asks a GraphQL endpoint for its schema and returns the answer. Its
+// bytes count against bytesInFlight, which may be nil. header contains
+// credentials. An endpoint that refuses is an error with CodeUpstream and its
+// reason.
 func Introspect(ctx context.Context, client *http.Client, address string, header http.Header, bytesInFlight *limit.ByteBudget) ([]byte, error) {
 	body, err := json.Marshal(map[string]string{"query": graphql.Introspection})
 	if err != nil {
@@ -38,22 +41,23 @@ func Introspect(ctx context.Context, client *http.Client, address string, header
 		return nil, junctor.AsError(err)
 	}
 	defer resp.Body.Close()
-	text, err := bytesInFlight.ReadAll(ctx, limit.Party{Issuer: documentsIssuer}, nil, resp.Body, resp.ContentLength, maxFiles)
+	text, err := bytesInFlight.ReadAll(ctx, limit.Party{Issuer: documentsIssuer}, nil, resp.Body, resp.ContentLength, maxFileBytes)
 	if err != nil {
 		return nil, junctor.AsError(err)
 	}
 	if resp.StatusCode != http.StatusOK || wire.Get(wire.Get(wire.Get(text, "data"), "__schema"), "types") == nil {
-		return nil, junctor.Errorf(junctor.CodeUpstream, "%s answers introspection with HTTP %d and no schema%s", req.URL.Host, resp.StatusCode, refusal(text))
+		return nil, junctor.Errorf(junctor.CodeUpstream, "%s answers introspection with HTTP %d and no schema%s", req.URL.Host, resp.StatusCode, refusalReason(text))
 	}
 	return text, nil
 }
 
-// maxRefusal bounds what is repeated of an answer.
-const maxRefusal = 300
+// maxRefusalBytes bounds the part of an answer that an error repeats.
+const maxRefusalBytes = 300
 
-// refusal is why an endpoint does not tell its schema, as far as its answer says:
-// the messages of its errors, or its message.
-func refusal(text []byte) string {
+// refusalReason returns why an endpoint does not reveal its schema, as far as
+// its answer says: the messages of its errors. Unprintable characters are
+// removed, since they could control a terminal.
+func refusalReason(text []byte) string {
 	var answer struct {
 		Errors []struct {
 			Message string `json:"message"`
@@ -72,17 +76,18 @@ func refusal(text []byte) string {
 		all = append(all, reason)
 	}
 	all = slices.DeleteFunc(append(all, answer.Message), func(s string) bool { return s == "" })
-	said := strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) { // others could write into a terminal
+	reasons := strings.Map(func(r rune) rune {
+		// Control characters could write into the user's terminal.
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
 	}, strings.Join(all, "; "))
-	if said == "" {
+	if reasons == "" {
 		return ""
 	}
-	if len(said) > maxRefusal {
-		said = strings.ToValidUTF8(said[:maxRefusal], "") + "…"
+	if len(reasons) > maxRefusalBytes {
+		reasons = strings.ToValidUTF8(reasons[:maxRefusalBytes], "") + "…"
 	}
-	return ": " + said
+	return ": " + reasons
 }

@@ -9,24 +9,31 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
-// codeCorrection is the code of edits that repeat what a person changed elsewhere.
+// codeCorrection is the code of proposals that repeat a correction of another
+// tool.
 const codeCorrection = "like_correction"
 
-// learner proposes what a person corrected at one operation for those like it. It
-// knows of what changed alone: a word of a name, a phrase of a description, that a
-// tool is hidden, what a tool is for.
-type learner struct {
+// correctionLearner proposes the corrections that a user made to one operation
+// for similar ones. It uses only the difference: a word of a name, a phrase of
+// a description, that a tool is hidden.
+type correctionLearner struct {
 	made   *Made
 	edited map[string]junctor.Override
-	taken  map[string]bool // names of tools
-	shared int             // parts that all paths begin with
-	hint   func(t *tool.Tool, code, message string, edit junctor.APIEdit)
+	// takenNames are the names of tools, and of proposals so far.
+	takenNames map[string]bool
+	// sharedPrefix is the number of segments that all paths begin with.
+	sharedPrefix int
+	// addEdit adds a proposal.
+	addEdit func(t *tool.Tool, code, message string, edit junctor.APIEdit)
 }
 
-// learn goes through the corrections in the order of the document.
-func (l *learner) learn() {
-	l.shared = l.sharedParts()
-	done := map[string]bool{} // tool and what of it: one proposal each
+// learnAll compares each corrected tool with all others, in the order of the
+// document.
+func (l *correctionLearner) learnAll() {
+	l.sharedPrefix = l.countSharedParts()
+	// done holds the kind of proposal and the tool: each tool gets one of a
+	// kind.
+	done := map[string]bool{}
 	for i := range l.made.Tools {
 		from := &l.made.Tools[i]
 		o, corrected := l.edited[from.Name]
@@ -38,12 +45,14 @@ func (l *learner) learn() {
 			if t == from || len(t.Incomplete) > 0 || l.edited[t.Name].Hide || t.Deprecated {
 				continue
 			}
-			l.propose(from, t, o, done)
+			l.proposeEdits(from, t, o, done)
 		}
 	}
 }
 
-func (l *learner) propose(from, t *tool.Tool, o junctor.Override, done map[string]bool) {
+// proposeEdits proposes the corrections o of the tool from for the tool t, as
+// far as the user has not edited t.
+func (l *correctionLearner) proposeEdits(from, t *tool.Tool, o junctor.Override, done map[string]bool) {
 	now := l.edited[t.Name]
 	once := func(what string) bool {
 		key := what + " " + t.Name
@@ -52,34 +61,38 @@ func (l *learner) propose(from, t *tool.Tool, o junctor.Override, done map[strin
 		return !had
 	}
 	if o.Name != "" && now.Name == "" {
-		if name := l.rename(from, t, o.Name); name != "" && once("name") {
-			l.taken[name] = true
-			l.hint(t, codeCorrection, fmt.Sprintf("%s was renamed %s; the same change makes %s of this one.", from.Name, o.Name, name), junctor.APIEdit{Override: junctor.Override{Name: name}})
+		if name := l.repeatRename(from, t, o.Name); name != "" && once("name") {
+			l.takenNames[name] = true
+			l.addEdit(t, codeCorrection, fmt.Sprintf("%s was renamed %s; the same change makes %s of this one.", from.Name, o.Name, name), junctor.APIEdit{Override: junctor.Override{Name: name}})
 		}
 	}
 	if o.Description != "" && now.Description == "" {
-		if text := l.reword(from, t, o.Description); text != "" && once("description") {
-			l.hint(t, codeCorrection, fmt.Sprintf("The description of %s was corrected; this one can be corrected in the same way.", from.Name), junctor.APIEdit{Override: junctor.Override{Description: text}})
+		if text := l.repeatRewording(from, t, o.Description); text != "" && once("description") {
+			l.addEdit(t, codeCorrection, fmt.Sprintf("The description of %s was corrected; this one can be corrected in the same way.", from.Name), junctor.APIEdit{Override: junctor.Override{Description: text}})
 		}
 	}
-	if o.Hide && !from.Deprecated && l.alike(from, t) && once("hide") {
-		l.hint(t, codeCorrection, fmt.Sprintf("%s, which is like this one, is hidden.", from.Name), junctor.APIEdit{Override: junctor.Override{Hide: true}})
+	if o.Hide && !from.Deprecated && l.areAlike(from, t) && once("hide") {
+		l.addEdit(t, codeCorrection, fmt.Sprintf("%s, which is like this one, is hidden.", from.Name), junctor.APIEdit{Override: junctor.Override{Hide: true}})
 	}
 }
 
-// rename makes the change of one name in another; "" is that it has no place there.
-func (l *learner) rename(from, t *tool.Tool, to string) string {
+// repeatRename applies the renaming of one tool to the name of another. It
+// returns "" if the change does not apply, or the new name is taken.
+func (l *correctionLearner) repeatRename(from, t *tool.Tool, to string) string {
 	before, after := strings.Split(from.Name, "_"), strings.Split(to, "_")
-	head, tail := commonEnds(before, after)
+	head, tail := countCommonEnds(before, after)
 	old, with := before[head:len(before)-tail], after[head:len(after)-tail]
+	// The two names have nothing in common, so there is no change to repeat.
 	if head+tail == 0 || from.Plan.Method != t.Plan.Method {
-		return "" // another name altogether
+		return ""
 	}
 	words := strings.Split(t.Name, "_")
 	at := -1
 	switch {
-	case len(old) == 0 && !l.alike(from, t):
+	case len(old) == 0 && !l.areAlike(from, t):
 		return ""
+	// The change is applied where it was made: at the beginning, at the end or
+	// inside the name.
 	case head == 0 && startsWith(words, old):
 		at = 0
 	case head > 0 && tail == 0 && endsWith(words, old):
@@ -99,25 +112,25 @@ func (l *learner) rename(from, t *tool.Tool, to string) string {
 		return "" // it has them
 	}
 	name := strings.Join(slices.Concat(words[:at], with, words[at+len(old):]), "_")
-	if name == "" || name == t.Name || len(name) > 64 || l.taken[name] {
+	if name == "" || name == t.Name || len(name) > 64 || l.takenNames[name] {
 		return ""
 	}
 	return name
 }
 
-// reword makes the change of one description in another; "" is that it has no place
-// there. A phrase that was taken out or replaced is looked for; one that was added is
-// for operations that are alike.
-func (l *learner) reword(from, t *tool.Tool, to string) string {
+// repeatRewording applies the change of one description to another. It returns
+// "" if the change does not apply. A phrase that was removed or replaced must
+// occur in the other text; an added one is for similar operations only.
+func (l *correctionLearner) repeatRewording(from, t *tool.Tool, to string) string {
 	before, after := strings.Fields(from.Description), strings.Fields(to)
-	head, tail := commonEnds(before, after)
+	head, tail := countCommonEnds(before, after)
 	old, with := strings.Join(before[head:len(before)-tail], " "), strings.Join(after[head:len(after)-tail], " ")
 	text := strings.Join(strings.Fields(t.Description), " ")
 	switch {
 	case len(before) == 0 || head+tail == 0:
 		return "" // another text altogether
 	case old == "":
-		if tail > 0 || with == "" || strings.Contains(text, with) || from.Plan.Method != t.Plan.Method || !l.alike(from, t) {
+		if tail > 0 || with == "" || strings.Contains(text, with) || from.Plan.Method != t.Plan.Method || !l.areAlike(from, t) {
 			return ""
 		}
 		return strings.TrimSpace(text + " " + with)
@@ -127,23 +140,24 @@ func (l *learner) reword(from, t *tool.Tool, to string) string {
 	return strings.Join(strings.Fields(strings.Replace(" "+text+" ", " "+old+" ", " "+with+" ", 1)), " ")
 }
 
-// alike says whether two operations are of one kind: of one method, below one part of
-// the API's paths.
-func (l *learner) alike(a, b *tool.Tool) bool {
-	return a.Plan.Method == b.Plan.Method && l.area(a) != "" && l.area(a) == l.area(b)
+// areAlike reports whether two operations are similar: they have the same
+// method and are in the same area of the API.
+func (l *correctionLearner) areAlike(a, b *tool.Tool) bool {
+	return a.Plan.Method == b.Plan.Method && l.pathArea(a) != "" && l.pathArea(a) == l.pathArea(b)
 }
 
-// area is the first part of a path that is not the same for all of the API.
-func (l *learner) area(t *tool.Tool) string {
+// pathArea returns the first segment of a path that differs within the API.
+func (l *correctionLearner) pathArea(t *tool.Tool) string {
 	parts := strings.Split(strings.Trim(t.Plan.Path, "/"), "/")
-	if t.Plan.GraphQL != nil || l.shared >= len(parts) || strings.HasPrefix(parts[l.shared], "{") {
+	if t.Plan.GraphQL != nil || l.sharedPrefix >= len(parts) || strings.HasPrefix(parts[l.sharedPrefix], "{") {
 		return ""
 	}
-	return parts[l.shared]
+	return parts[l.sharedPrefix]
 }
 
-// sharedParts counts the parts that all paths begin with, such as api and v1.
-func (l *learner) sharedParts() int {
+// countSharedParts counts the segments that all paths begin with, such as api
+// and v1.
+func (l *correctionLearner) countSharedParts() int {
 	var first []string
 	shared := 0
 	for i := range l.made.Tools {
@@ -164,12 +178,12 @@ func (l *learner) sharedParts() int {
 	return max(shared, 0)
 }
 
-// LearnRoles proposes the roles and category that a person gave to one operation for
-// those that are alike and that the rules judge otherwise. tags are what people said,
-// by the shown names of tools.
+// LearnRoles proposes the roles and category that a user gave to one operation
+// for similar ones that the rules classify differently. tags are the users'
+// choices by the shown names of tools.
 func (m *Made) LearnRoles(edited map[string]junctor.Override, tags map[string]junctor.ToolTag, classify Classify) []junctor.APIProblem {
-	l := &learner{made: m, edited: edited}
-	l.shared = l.sharedParts()
+	l := &correctionLearner{made: m, edited: edited}
+	l.sharedPrefix = l.countSharedParts()
 	shown := func(t *tool.Tool) string {
 		if name := edited[t.Name].Name; name != "" {
 			return name
@@ -180,16 +194,16 @@ func (m *Made) LearnRoles(edited map[string]junctor.Override, tags map[string]ju
 	done := map[string]bool{}
 	for i := range m.Tools {
 		from := &m.Tools[i]
-		tag, said := tags[shown(from)]
-		if !said {
+		tag, isTagged := tags[shown(from)]
+		if !isTagged {
 			continue
 		}
 		for j := range m.Tools {
 			t := &m.Tools[j]
-			if _, own := tags[shown(t)]; own || t == from || done[t.Name] || len(t.Incomplete) > 0 || edited[t.Name].Hide || !l.alike(from, t) {
+			if _, own := tags[shown(t)]; own || t == from || done[t.Name] || len(t.Incomplete) > 0 || edited[t.Name].Hide || !l.areAlike(from, t) {
 				continue
 			}
-			class := classify(Definition(t, false), topic(t))
+			class := classify(Definition(t, false), toolTopic(t))
 			if (len(tag.Roles) == 0 || slices.Equal(class.Roles, tag.Roles)) && (tag.Category == "" || class.Category == tag.Category) {
 				continue
 			}
@@ -204,8 +218,9 @@ func (m *Made) LearnRoles(edited map[string]junctor.Override, tags map[string]ju
 	return out
 }
 
-// commonEnds counts the words that two lists begin and end with.
-func commonEnds(a, b []string) (head, tail int) {
+// countCommonEnds counts the words that two lists have in common at the
+// beginning and at the end.
+func countCommonEnds(a, b []string) (head, tail int) {
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
 	}
@@ -215,10 +230,12 @@ func commonEnds(a, b []string) (head, tail int) {
 	return head, tail
 }
 
+// startsWith reports whether words begins with the words of with.
 func startsWith(words, with []string) bool {
 	return len(with) <= len(words) && slices.Equal(words[:len(with)], with)
 }
 
+// endsWith reports whether words ends with the words of with.
 func endsWith(words, with []string) bool {
 	return len(with) <= len(words) && slices.Equal(words[len(words)-len(with):], with)
 }

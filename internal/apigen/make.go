@@ -11,20 +11,28 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
-// Tool is one tool of a generated server.
+// Tool is one tool of a generated server. The alias spares callers the import
+// of apigen/tool.
 type Tool = tool.Tool
 
-// Made is what a document came to.
+// Made is the result of Make.
 type Made struct {
 	Document *doc.Document
-	Tools    []tool.Tool // one for every operation, those that cannot be called too
+	// Tools has one tool for every operation, those that cannot be called
+	// included.
+	Tools    []tool.Tool
 	Problems []doc.Problem
-	Base     string // URL of the API; "" where nobody has named one
-	File     string // what Problems call the document itself
+	// Base is the URL of the API; empty if neither the user nor the document
+	// names a usable one.
+	Base string
+	// File is the name that Problems have for the document itself.
+	File string
 }
 
-// Make reads a document and makes tools of it. names are those that operations
-// had before. A document that no reader takes is an error, with what was found.
+// Make reads a document and builds its tools. base overrides the server of the
+// document; names are the former names of tools by operation. If no reader
+// takes the document, Make returns an error and a Made with the problems. If
+// the context ended, Made is nil.
 func Make(ctx context.Context, source doc.Source, fetch doc.Fetch, server, base string, names map[string]string) (*Made, error) {
 	source.Name = cmp.Or(source.Name, source.URL, "document")
 	ctx, meter := doc.WithMeter(ctx)
@@ -43,6 +51,8 @@ func Make(ctx context.Context, source doc.Source, fetch doc.Fetch, server, base 
 	if m.Base == "" && len(d.Servers) > 0 {
 		m.Base = d.Servers[0].Address(nil)
 	}
+	// A document may name a server that is no usable URL, such as a relative
+	// one. Users then enter the address.
 	if junctor.CheckServerURL(m.Base) != nil {
 		m.Base = ""
 	}
@@ -53,14 +63,15 @@ func Make(ctx context.Context, source doc.Source, fetch doc.Fetch, server, base 
 		return &Made{Document: d, Problems: d.Problems, Base: m.Base, File: source.Name}, err
 	}
 	junctor.StepPassed(ctx, "tools")
-	m.Problems = slices.DeleteFunc(slices.Concat(d.Problems, more), func(p doc.Problem) bool { return p.Code == doc.NoServer && m.Base != "" }) // somebody said where
+	// The user named a base URL, so a missing server is no problem.
+	m.Problems = slices.DeleteFunc(slices.Concat(d.Problems, more), func(p doc.Problem) bool { return p.Code == doc.NoServer && m.Base != "" })
 	slices.SortStableFunc(m.Problems, func(a, b doc.Problem) int {
 		return cmp.Or(cmp.Compare(a.At.File, b.At.File), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
 	})
 	return m, nil
 }
 
-// Encode gives the tools as they are stored.
+// Encode returns the tools in their stored form.
 func Encode(tools []tool.Tool) ([]byte, error) {
 	out, err := json.Marshal(tools)
 	if err != nil {
@@ -69,7 +80,7 @@ func Encode(tools []tool.Tool) ([]byte, error) {
 	return out, nil
 }
 
-// Decode reads what Encode gave.
+// Decode decodes the result of Encode.
 func Decode(stored []byte) (tools []tool.Tool, err error) {
 	if err := json.Unmarshal(stored, &tools); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the stored tools cannot be read: import the document again: %w", err)
@@ -77,7 +88,8 @@ func Decode(stored []byte) (tools []tool.Tool, err error) {
 	return tools, nil
 }
 
-// Names are the names of tools by the operations that they are for.
+// Names returns the names of tools by the keys of their operations, for the
+// next Make.
 func Names(tools []tool.Tool) map[string]string {
 	out := make(map[string]string, len(tools))
 	for i := range tools {

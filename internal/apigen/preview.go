@@ -11,21 +11,24 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
-// A list of tools above these is too long to be shown whole.
+// Bounds above which a list of tools is too long for clients. A preview then
+// proposes search instead. MaxList is in bytes.
 const (
 	MaxTools = 128
 	MaxList  = 256 << 10
 )
 
-// Classify says what a tool is for.
+// Classify returns the roles and category of a tool. internal/catalog has the
+// rules.
 type Classify func(definition []byte, topic string) junctor.Class
 
-// Preview shows what a document came to, before anything is saved.
+// Preview returns what the document would become, before anything is saved:
+// endpoints, authentication, models and problems.
 func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 	d := m.Document
 	p := junctor.APIPreview{
 		Format: string(d.Format), Version: d.Version, Title: d.Title, Edition: d.Edition, Description: d.Description, BaseURL: m.Base, File: m.File,
-		Auth: m.auth(), Endpoints: []junctor.APIEndpoint{}, Models: []junctor.APIModel{}, Problems: []junctor.APIProblem{}, Tried: []junctor.APIAttempt{}, Exposure: junctor.ExposureAll,
+		Auth: m.listAuth(), Endpoints: []junctor.APIEndpoint{}, Models: []junctor.APIModel{}, Problems: []junctor.APIProblem{}, Tried: []junctor.APIAttempt{}, Exposure: junctor.ExposureAll,
 	}
 	for _, s := range d.Servers {
 		p.Bases = append(p.Bases, s.Address(nil))
@@ -36,8 +39,8 @@ func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 		operations[op.Key] = op
 	}
 	for i := range m.Tools {
-		e := endpoint(&m.Tools[i], f, classify)
-		e.Parameters, e.Responses = parameters(&m.Tools[i]), responses(operations[e.Key])
+		e := makeEndpoint(&m.Tools[i], f, classify)
+		e.Parameters, e.Responses = listParameters(&m.Tools[i]), listResponses(operations[e.Key])
 		switch e.Status {
 		case "ready":
 			p.Ready++
@@ -55,6 +58,7 @@ func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 		}
 		p.Endpoints = append(p.Endpoints, e)
 	}
+	// Clients cannot use lists that are too long: they search instead.
 	if p.Ready+p.Partial > MaxTools || bytes > MaxList {
 		p.Exposure = junctor.ExposureSearch
 	}
@@ -73,9 +77,11 @@ func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 	return p
 }
 
-func endpoint(t *tool.Tool, f Filter, classify Classify) junctor.APIEndpoint {
+// makeEndpoint returns one endpoint of a preview. Tokens is an estimate of four
+// bytes each.
+func makeEndpoint(t *tool.Tool, f Filter, classify Classify) junctor.APIEndpoint {
 	definition := Definition(t, false)
-	class := classify(definition, topic(t))
+	class := classify(definition, toolTopic(t))
 	e := junctor.APIEndpoint{
 		Key: t.Key, Status: "ready", Tool: t.Name, Title: t.Title, Description: t.Description, Tags: t.Tags, Roles: class.Roles, Category: class.Category,
 		Deprecated: t.Deprecated, Inferred: t.Inferred, Tokens: (len(definition) + 3) / 4, Line: int(t.At.Line),
@@ -91,9 +97,9 @@ func endpoint(t *tool.Tool, f Filter, classify Classify) junctor.APIEndpoint {
 	return e
 }
 
-// auth are the ways to authenticate that the document declares, and how each is
-// entered here.
-func (m *Made) auth() []junctor.APIAuth {
+// listAuth returns the ways to authenticate that the document declares, and how
+// many operations use each.
+func (m *Made) listAuth() []junctor.APIAuth {
 	uses := map[string]int{}
 	for i := range m.Tools {
 		seen := map[string]bool{}
@@ -110,13 +116,15 @@ func (m *Made) auth() []junctor.APIAuth {
 	for _, name := range slices.Sorted(maps.Keys(m.Document.Schemes)) {
 		s := m.Document.Schemes[name]
 		out = append(out, junctor.APIAuth{
-			Scheme: name, Type: s.Type, Suggested: suggested(s), In: string(s.In), Name: s.Name, TokenURL: s.TokenURL, Description: s.Description, Operations: uses[name],
+			Scheme: name, Type: s.Type, Suggested: suggestedAuth(s), In: string(s.In), Name: s.Name, TokenURL: s.TokenURL, Description: s.Description, Operations: uses[name],
 		})
 	}
 	return out
 }
 
-func suggested(s doc.Scheme) junctor.AuthType {
+// suggestedAuth returns the kind of credential by which a scheme is entered
+// here; "" if there is none.
+func suggestedAuth(s doc.Scheme) junctor.AuthType {
 	switch s.Type {
 	case "apiKey":
 		return junctor.AuthAPIKey
@@ -126,7 +134,7 @@ func suggested(s doc.Scheme) junctor.AuthType {
 		return junctor.AuthBearer
 	case "oauth2":
 		switch {
-		case slices.Contains(s.Flows, flowCode):
+		case slices.Contains(s.Flows, authorizationCodeFlow):
 			return junctor.AuthOAuth
 		case slices.Contains(s.Flows, "clientCredentials"):
 			return junctor.AuthOAuthClient
@@ -136,21 +144,23 @@ func suggested(s doc.Scheme) junctor.AuthType {
 	return ""
 }
 
-// Complete fills in, from the document, where a key of the API goes and where its
-// tokens come from, as far as whoever entered them has not said so.
+// Complete fills in, from the document, where a key of the API goes and where
+// its tokens come from. Values that the user entered stay. It changes auth and
+// api.
 func (m *Made) Complete(auth *junctor.Auth, api *junctor.API) {
 	if auth == nil {
-		auth = &junctor.Auth{Type: junctor.AuthAPIKey} // that users may enter
+		// Users may enter keys of their own.
+		auth = &junctor.Auth{Type: junctor.AuthAPIKey}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Document.Schemes)) {
 		s := m.Document.Schemes[name]
 		switch {
 		case auth.Type == junctor.AuthAPIKey && s.Type == "apiKey" && (auth.Header == "" || auth.Header == s.Name) && api.KeyIn == "":
 			auth.Header, api.KeyIn, api.KeyName = s.Name, string(s.In), s.Name
-		case auth.Type == junctor.AuthOAuth && s.Type == "oauth2" && slices.Contains(s.Flows, flowCode) && auth.Issuer == "" && api.LoginURL == "":
-			api.LoginURL, api.TokenURL = m.absolute(s.AuthURL), m.absolute(s.TokenURL)
+		case auth.Type == junctor.AuthOAuth && s.Type == "oauth2" && slices.Contains(s.Flows, authorizationCodeFlow) && auth.Issuer == "" && api.LoginURL == "":
+			api.LoginURL, api.TokenURL = m.resolveURL(s.AuthURL), m.resolveURL(s.TokenURL)
 			if auth.Scope == "" {
-				auth.Scope = m.scopes(name)
+				auth.Scope = m.requiredScopes(name)
 			}
 		case auth.Type == junctor.AuthOAuthClient && s.Type == "oauth2" && auth.TokenURL == "" && auth.Issuer == "":
 			auth.TokenURL = s.TokenURL
@@ -158,15 +168,15 @@ func (m *Made) Complete(auth *junctor.Auth, api *junctor.API) {
 	}
 }
 
-// flowCode is the flow of OAuth in which a person logs in.
-const flowCode = "authorizationCode"
+// authorizationCodeFlow is the OAuth flow in which a user logs in.
+const authorizationCodeFlow = "authorizationCode"
 
-// maxScopes is how many scopes are asked for where nobody says which.
+// maxScopes bounds the scopes that are requested by default.
 const maxScopes = 32
 
-// scopes are those that the operations need of a scheme; none where there are too
-// many to be asked for together.
-func (m *Made) scopes(scheme string) string {
+// requiredScopes returns the scopes of a scheme that the operations require. It
+// returns "" if there are too many to request together.
+func (m *Made) requiredScopes(scheme string) string {
 	all := map[string]bool{}
 	for i := range m.Tools {
 		for _, needs := range m.Tools[i].Plan.Security {
@@ -185,8 +195,8 @@ func (m *Made) scopes(scheme string) string {
 	return strings.Join(slices.Sorted(maps.Keys(all)), " ")
 }
 
-// absolute is an address of the document, which may be one beside the API.
-func (m *Made) absolute(address string) string {
+// resolveURL resolves an address of the document against the URL of the API.
+func (m *Made) resolveURL(address string) string {
 	base, err := url.Parse(m.Base)
 	if err != nil || address == "" {
 		return address

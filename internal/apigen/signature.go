@@ -11,10 +11,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
-// maxPreviewText bounds what a preview repeats of a description: there are thousands.
+// maxPreviewText bounds a description in a preview, which may have thousands of
+// them.
 const maxPreviewText = 200
 
-// inputSchema is as much of a schema as a preview shows.
+// inputSchema holds the keywords of an input schema that a preview shows.
 type inputSchema struct {
 	Type        any                     `json:"type"`
 	Description string                  `json:"description"`
@@ -26,11 +27,12 @@ type inputSchema struct {
 	Enum        []any                   `json:"enum"`
 }
 
-// parameters are the arguments of a tool, those that have to be given first.
-func parameters(t *tool.Tool) []junctor.APIParameter {
+// listParameters returns the arguments of a tool, the required ones first.
+func listParameters(t *tool.Tool) []junctor.APIParameter {
 	var schema inputSchema
 	if json.Unmarshal(t.Input, &schema) != nil {
-		return []junctor.APIParameter{} // cannot be: it was made here
+		// This cannot happen: apigen/tool wrote the schema.
+		return []junctor.APIParameter{}
 	}
 	out := make([]junctor.APIParameter, 0, len(t.Plan.Args))
 	for _, a := range t.Plan.Args {
@@ -58,7 +60,8 @@ func parameters(t *tool.Tool) []junctor.APIParameter {
 	return out
 }
 
-// typeText is the type of a value in a few words.
+// typeText returns the type of a value in a few words, such as "array of
+// string".
 func (s *inputSchema) typeText(depth int) string {
 	if s == nil || depth > 4 {
 		return "any"
@@ -96,8 +99,8 @@ func (s *inputSchema) typeText(depth int) string {
 	return "any"
 }
 
-// responses are the answers that a document describes.
-func responses(op *doc.Operation) []junctor.APIResponse {
+// listResponses returns the responses that the document describes.
+func listResponses(op *doc.Operation) []junctor.APIResponse {
 	out := []junctor.APIResponse{}
 	if op == nil {
 		return out
@@ -115,7 +118,7 @@ func responses(op *doc.Operation) []junctor.APIResponse {
 	return out
 }
 
-// schemaName is the name that a document has for a schema, or its type.
+// schemaName returns the name that a document has for a schema, or its type.
 func schemaName(n *doc.Node, depth int) string {
 	ref := n.Get("$ref").Str()
 	switch t := n.Get("type"); {
@@ -141,7 +144,7 @@ func schemaName(n *doc.Node, depth int) string {
 	}
 }
 
-// shortText is the beginning of a description, on one line.
+// shortText returns the beginning of a description, on one line.
 func shortText(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > maxPreviewText {

@@ -12,29 +12,35 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// FieldsArg is the argument that says which fields of an answer are wanted.
+// FieldsArg is the argument that selects fields of an answer by JSON pointers.
 const FieldsArg = "_fields"
 
+// Bounds of a result. Larger binary content becomes a resource to read; more of
+// an error message is cut.
 const (
-	maxBlob  = 1 << 20 // of what a result holds as bytes; more is a resource to read
-	maxError = 4 << 10 // of what an API says with an error
+	maxBlobBytes  = 1 << 20 // of binary content
+	maxErrorBytes = 4 << 10 // of an error message
 )
 
-// Shape is how an answer is shown.
+// Shape turns an answer into the result of a tool.
 type Shape struct {
-	Plan       *Plan
-	Arguments  []byte
-	Structured bool // the tool has an output schema: every success has structuredContent
+	Plan      *Plan
+	Arguments []byte
+	// Structured is set if the tool has an output schema. MCP then requires
+	// structuredContent in every successful result.
+	Structured bool
 
-	// Keep takes what does not fit, and gives the URI of a resource to read it at.
-	// Scrub takes credentials away from a text. Both may be nil.
-	Keep  func(data []byte, media string) string
+	// Keep stores content that does not fit into the result and returns the URI
+	// of a resource to read it at. It may be nil.
+	Keep func(data []byte, media string) string
+	// Scrub removes credentials from a text: some APIs repeat them. It may be
+	// nil.
 	Scrub func(text string) string
 }
 
-// Result makes the result of a tool out of an answer: the MCP object, and
-// whether it is an error. What the API refused is a result too, so that a model
-// can read why.
+// Result returns the MCP result of an answer, and whether it is an error. A
+// refusal of the API is a result too, so that a model can read the reason and
+// change its arguments.
 func (s Shape) Result(a *Answer) (body []byte, isError bool) {
 	if s.Scrub != nil {
 		if clean := s.Scrub(string(a.Body)); len(clean) != len(a.Body) || clean != string(a.Body) {
@@ -42,44 +48,48 @@ func (s Shape) Result(a *Answer) (body []byte, isError bool) {
 		}
 	}
 	if a.Status >= http.StatusBadRequest {
-		return s.refusal(a), true
+		return s.showRefusal(a), true
 	}
-	var r result
+	var r toolResult
 	media := a.Header.Get("Content-Type")
 	switch {
 	case len(a.Body) == 0:
-		r.say(fmt.Sprintf("HTTP %d %s, with nothing in it", a.Status, http.StatusText(a.Status)))
+		r.addText(fmt.Sprintf("HTTP %d %s, with nothing in it", a.Status, http.StatusText(a.Status)))
 		if s.Structured || s.Plan.Wrapped {
 			r.structured = []byte("{}")
 		}
-	case looksJSON(media, a.Body):
+	case isJSONAnswer(media, a.Body):
 		if s.Plan.GraphQL != nil {
-			if failed := s.graphQL(a, &r); failed {
-				return r.json(true), true
+			if failed := s.showGraphQL(a, &r); failed {
+				return r.encodeJSON(true), true
 			}
 			break
 		}
-		s.json(a, a.Body, &r)
-	case isText(media, a.Body):
-		s.text(a, &r)
+		s.showJSON(a, a.Body, &r)
+	case isTextAnswer(media, a.Body):
+		s.showText(a, &r)
 	default:
-		s.blob(a, &r)
+		s.showBlob(a, &r)
 	}
-	return r.json(false), false
+	return r.encodeJSON(false), false
 }
 
-// result is a tool's result as it grows.
-type result struct {
+// toolResult is the result under construction.
+type toolResult struct {
 	content    []json.RawMessage
 	structured []byte
-	next       string // what changes in the arguments for the next page, a JSON object; "" where there is none
+	// nextPage is a JSON object with the arguments that change for the next
+	// page; empty if there is none.
+	nextPage string
 }
 
-func (r *result) say(text string) {
+// addText adds a text content.
+func (r *toolResult) addText(text string) {
 	r.content = append(r.content, wire.AppendObject(nil, []byte(`{"type":"text"}`), nil, wire.Member{Key: "text", Value: wire.AppendString(nil, text)}))
 }
 
-func (r *result) json(isError bool) []byte {
+// encodeJSON returns the result as an MCP object.
+func (r *toolResult) encodeJSON(isError bool) []byte {
 	out := []byte(`{"content":[`)
 	for i, c := range r.content {
 		if i > 0 {
@@ -94,45 +104,46 @@ func (r *result) json(isError bool) []byte {
 	if isError {
 		out = append(out, `,"isError":true`...)
 	}
-	if r.next != "" {
-		out = append(append(out, `,"_meta":{"`+wire.MetaJunctorNextPage+`":`...), r.next...)
+	if r.nextPage != "" {
+		out = append(append(out, `,"_meta":{"`+wire.MetaJunctorNextPage+`":`...), r.nextPage...)
 		out = append(out, '}')
 	}
 	return append(out, '}')
 }
 
-// json shows a JSON answer: all of it where it fits, else cut, with where the
-// rest is.
-func (s Shape) json(a *Answer, body []byte, r *result) {
+// showJSON adds a JSON answer: all of it if it fits, or else a truncated form
+// with a note and a link to the whole. body is the answer or a part of it.
+func (s Shape) showJSON(a *Answer, body []byte, r *toolResult) {
 	body = bytes.TrimSpace(body)
 	full := body
-	if fields := s.fields(); len(fields) > 0 {
-		body = newSelection(fields).write(nil, body)
+	if fields := s.requestedFields(); len(fields) > 0 {
+		body = parseSelection(fields).writeSelected(nil, body)
 	}
-	shown, cuts, ok := shrink(body, MaxText)
+	shown, cuts, ok := shrinkJSON(body, MaxText)
 	if !ok {
-		s.cutText(a, string(body), "application/json", r)
+		s.showTextStart(a, string(body), "application/json", r)
 		return
 	}
-	notes, next := s.next(a, full)
-	r.next = next
+	notes, next := s.nextPage(a, full)
+	r.nextPage = next
 	var mark []byte
 	if len(cuts) > 0 {
-		mark = truncation(cuts, notes)
-		notes = append([]string{cutNote(cuts, s.Keep != nil)}, notes...)
+		mark = encodeTruncations(cuts, notes)
+		notes = append([]string{describeTruncations(cuts, s.Keep != nil)}, notes...)
 	}
-	r.say(string(shown))
+	r.addText(string(shown))
 	if len(notes) > 0 {
-		r.say(strings.Join(notes, "\n"))
+		r.addText(strings.Join(notes, "\n"))
 	}
 	if len(cuts) > 0 {
-		s.link(r, full, "application/json")
+		s.linkWhole(r, full, "application/json")
 	}
-	if s.Plan.Wrapped || kindOf(shown) != object {
+	if s.Plan.Wrapped || kindOf(shown) != kindObject {
 		shown = append(append([]byte(`{"result":`), shown...), '}')
 	}
 	if mark != nil {
 		key := "truncated"
+		// A member of the API keeps its name.
 		if wire.Get(shown, key) != nil {
 			key = "_truncated"
 		}
@@ -141,11 +152,12 @@ func (s Shape) json(a *Answer, body []byte, r *result) {
 	r.structured = shown
 }
 
-// truncation is what structuredContent says of what was left out.
-func truncation(cuts []cut, notes []string) []byte {
+// encodeTruncations returns the member of structuredContent that lists what was
+// left out.
+func encodeTruncations(cuts []truncation, notes []string) []byte {
 	out, err := json.Marshal(struct {
-		Cut  []cut    `json:"cut"`
-		More []string `json:"more,omitempty"`
+		Cut  []truncation `json:"cut"`
+		More []string     `json:"more,omitempty"`
 	}{cuts[:min(len(cuts), 10)], notes})
 	if err != nil {
 		return []byte("{}")
@@ -153,8 +165,9 @@ func truncation(cuts []cut, notes []string) []byte {
 	return out
 }
 
-// cutNote says what was left out, the largest first.
-func cutNote(cuts []cut, linked bool) string {
+// describeTruncations tells a model what was left out, the largest part first,
+// and how to get less.
+func describeTruncations(cuts []truncation, linked bool) string {
 	largest := cuts[0]
 	for _, c := range cuts {
 		if c.Of-c.Shown > largest.Of-largest.Shown {
@@ -175,21 +188,22 @@ func cutNote(cuts []cut, linked bool) string {
 	return note + " To get less, name what is wanted with " + FieldsArg + ", such as [\"/items/*/id\"], or use the arguments that filter or page."
 }
 
-// link keeps what does not fit, and links it.
-func (s Shape) link(r *result, data []byte, media string) {
+// linkWhole stores the whole content and adds a link to it.
+func (s Shape) linkWhole(r *toolResult, data []byte, media string) {
 	if s.Keep == nil {
 		return
 	}
 	r.content = append(r.content, wire.AppendObject(nil, fmt.Appendf(nil, `{"type":"resource_link","name":"the whole answer","size":%d}`, len(data)), nil,
-		str("uri", s.Keep(data, media)), str("mimeType", baseMedia(media))))
+		stringMember("uri", s.Keep(data, media)), stringMember("mimeType", baseMedia(media))))
 }
 
-func str(key, value string) wire.Member {
+// stringMember returns a JSON member with a string value.
+func stringMember(key, value string) wire.Member {
 	return wire.Member{Key: key, Value: wire.AppendString(nil, value)}
 }
 
-// fields are the pointers that the caller named.
-func (s Shape) fields() (out []string) {
+// requestedFields returns the pointers that the caller asked for in _fields.
+func (s Shape) requestedFields() (out []string) {
 	for item := range wire.Elements(wire.Get(s.Arguments, FieldsArg)) {
 		if f, ok := wire.String(item); ok {
 			out = append(out, f)
@@ -198,75 +212,82 @@ func (s Shape) fields() (out []string) {
 	return out
 }
 
-func (s Shape) text(a *Answer, r *result) {
+// showText adds a text answer.
+func (s Shape) showText(a *Answer, r *toolResult) {
 	text := decodeText(a)
-	s.cutText(a, text, a.Header.Get("Content-Type"), r)
+	s.showTextStart(a, text, a.Header.Get("Content-Type"), r)
 }
 
-// cutText shows the beginning of a text.
-func (s Shape) cutText(a *Answer, text, media string, r *result) {
-	shown := clip(text, MaxText)
-	r.say(shown)
+// showTextStart adds the beginning of a text, and a link to the whole if it is
+// longer.
+func (s Shape) showTextStart(a *Answer, text, media string, r *toolResult) {
+	shown := truncateText(text, MaxText)
+	r.addText(shown)
 	if len(shown) < len(text) {
-		r.say(fmt.Sprintf("Truncated: %d of %d bytes are shown.", len(shown), len(text)))
-		s.link(r, a.Body, media)
+		r.addText(fmt.Sprintf("Truncated: %d of %d bytes are shown.", len(shown), len(text)))
+		s.linkWhole(r, a.Body, media)
 	}
 	if s.Structured || s.Plan.Wrapped {
 		r.structured = wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: "result", Value: wire.AppendString(nil, shown)})
 	}
 }
 
-// blob shows bytes: images and sounds as such, others as a resource.
-func (s Shape) blob(a *Answer, r *result) {
+// showBlob adds binary content: images and sounds as such, other content as a
+// resource.
+func (s Shape) showBlob(a *Answer, r *toolResult) {
 	media := baseMedia(a.Header.Get("Content-Type"))
 	if media == "" {
 		media = baseMedia(http.DetectContentType(a.Body))
 	}
 	kind, _, _ := strings.Cut(media, "/")
-	small := len(a.Body) <= maxBlob
+	small := len(a.Body) <= maxBlobBytes
 	switch {
 	case small && (kind == "image" || kind == "audio"):
-		r.content = append(r.content, wire.AppendObject(nil, []byte("{}"), nil, str("type", kind), str("data", base64.StdEncoding.EncodeToString(a.Body)), str("mimeType", media)))
+		r.content = append(r.content, wire.AppendObject(nil, []byte("{}"), nil, stringMember("type", kind), stringMember("data", base64.StdEncoding.EncodeToString(a.Body)), stringMember("mimeType", media)))
 	case small && s.Keep != nil:
-		res := wire.AppendObject(nil, []byte("{}"), nil, str("uri", s.Keep(a.Body, media)), str("mimeType", media), str("blob", base64.StdEncoding.EncodeToString(a.Body)))
+		res := wire.AppendObject(nil, []byte("{}"), nil, stringMember("uri", s.Keep(a.Body, media)), stringMember("mimeType", media), stringMember("blob", base64.StdEncoding.EncodeToString(a.Body)))
 		r.content = append(r.content, wire.AppendObject(nil, []byte(`{"type":"resource"}`), nil, wire.Member{Key: "resource", Value: res}))
 	default:
-		r.say(fmt.Sprintf("The answer is %d bytes of %s.", len(a.Body), media))
-		s.link(r, a.Body, media)
+		r.addText(fmt.Sprintf("The answer is %d bytes of %s.", len(a.Body), media))
+		s.linkWhole(r, a.Body, media)
 	}
 	if s.Structured || s.Plan.Wrapped {
 		r.structured = []byte("{}")
 	}
 }
 
-// looksJSON says whether an answer is JSON that can be carried on as it is.
-func looksJSON(media string, body []byte) bool {
+// isJSONAnswer reports whether an answer is JSON that can be passed on
+// unchanged. It also recognizes JSON without a proper Content-Type.
+func isJSONAnswer(media string, body []byte) bool {
 	base := baseMedia(media)
 	likely := base != "" && base != "*/*" && isJSON(media)
 	if base == "" || base == "text/plain" || base == "application/octet-stream" {
 		k := kindOf(body)
-		likely = k == object || k == array
+		likely = k == kindObject || k == kindArray
 	}
 	return likely && wire.Check(body) == nil
 }
 
-func isText(media string, body []byte) bool {
+// isTextAnswer reports whether an answer can be shown as text.
+func isTextAnswer(media string, body []byte) bool {
 	base := baseMedia(media)
 	texts := strings.HasPrefix(base, "text/") || strings.HasSuffix(base, "+xml") || strings.HasSuffix(base, "+json") || strings.HasSuffix(base, "+yaml")
 	switch base {
 	case "", "application/json", "application/xml", "application/yaml", "application/x-yaml", "application/javascript", "application/x-www-form-urlencoded", "application/x-ndjson", "application/jsonl", "application/graphql":
 		texts = true
 	}
-	return texts && (utf8.Valid(body) || latin1(media))
+	return texts && (utf8.Valid(body) || isLatin1(media))
 }
 
-func latin1(media string) bool {
+// isLatin1 reports whether a media type names a one-byte Western charset.
+func isLatin1(media string) bool {
 	lower := strings.ToLower(media)
 	return strings.Contains(lower, "iso-8859-1") || strings.Contains(lower, "windows-1252")
 }
 
+// decodeText returns the body as UTF-8. Invalid bytes become U+FFFD.
 func decodeText(a *Answer) string {
-	if utf8.Valid(a.Body) || !latin1(a.Header.Get("Content-Type")) {
+	if utf8.Valid(a.Body) || !isLatin1(a.Header.Get("Content-Type")) {
 		return strings.ToValidUTF8(string(a.Body), "\uFFFD")
 	}
 	out := make([]rune, len(a.Body))

@@ -6,14 +6,13 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// SelectArg is the argument that says which fields of a GraphQL answer are
-// wanted, as a selection set.
+// SelectArg is the argument with a caller's own GraphQL selection set.
 const SelectArg = "_select"
 
-// graphQL is the body of a GraphQL request: arguments travel as variables, never
-// in the text. A selection of the caller's own stands in the place of the one
-// that was made, and cannot leave it.
-func (p *Plan) graphQL(given map[string][]byte) ([]byte, error) {
+// encodeGraphQL returns the body of a GraphQL request. Arguments are sent as
+// variables, never in the text. A selection of the caller replaces the default
+// one and cannot leave its braces.
+func (p *Plan) encodeGraphQL(given map[string][]byte) ([]byte, error) {
 	selection := p.GraphQL.Selection
 	if own, ok := wire.String(given[SelectArg]); ok && own != "" && p.GraphQL.Select != "" {
 		if own = strings.TrimSpace(own); !strings.HasPrefix(own, "{") {
@@ -21,7 +20,7 @@ func (p *Plan) graphQL(given map[string][]byte) ([]byte, error) {
 		}
 		if !isSelection(own) {
 			a := Arg{Name: SelectArg}
-			return nil, a.refused("is not a selection of fields: write it like { id name owner { login } }, without variables")
+			return nil, a.invalidError("is not a selection of fields: write it like { id name owner { login } }, without variables")
 		}
 		selection = " " + own + " "
 	}
@@ -46,8 +45,10 @@ func (p *Plan) graphQL(given map[string][]byte) ([]byte, error) {
 	return append(out, "}}"...), nil
 }
 
-// isSelection says whether a text is one selection set and nothing else: braces
-// and brackets that match, and no text, comment or variable that could hide one.
+// isSelection reports whether a text is exactly one selection set: brackets
+// match, and there is no string, comment or variable that could hide one.
+// apigen checks selections against the schema if it has it; this check is for
+// servers without one.
 func isSelection(s string) bool {
 	var open []byte
 	for i := range len(s) {
@@ -64,7 +65,7 @@ func isSelection(s string) bool {
 		case '"', '#', '$', '\\':
 			return false
 		default:
-			if !strings.ContainsRune(" \t\r\n,:.@!-", rune(c)) && !unreserved(c) {
+			if !strings.ContainsRune(" \t\r\n,:.@!-", rune(c)) && !isUnreserved(c) {
 				return false
 			}
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// next says how the next page is asked for: by what the API says in a Link
-// header or in its answer, else by counting on. It is said in words, for models,
-// and, where the API itself says that there is one, as the
-// arguments that change, for Views.
-func (s Shape) next(a *Answer, body []byte) (notes []string, arguments string) {
-	if more := s.linked(a.Header.Values("Link")); more != "" {
+// nextPage says how the next page is requested: by the Link header or a cursor
+// of the answer, or else by counting on. notes are sentences for models.
+// arguments, for App views, is set only if the API itself says that there is a
+// next page.
+func (s Shape) nextPage(a *Answer, body []byte) (notes []string, arguments string) {
+	if more := s.nextFromLink(a.Header.Values("Link")); more != "" {
 		return []string{"There is a next page: call again with " + more + "."}, more
 	}
 	p := s.Plan.Paging
@@ -22,19 +22,21 @@ func (s Shape) next(a *Answer, body []byte) (notes []string, arguments string) {
 		return nil, ""
 	}
 	if p.Kind == "cursor" {
-		value := at(body, p.Cursor)
-		if p.Cursor == "" || kindOf(value) != primitive || text(value) == "" || text(value) == "false" {
+		value := valueAt(body, p.Cursor)
+		if p.Cursor == "" || kindOf(value) != kindPrimitive || plainText(value) == "" || plainText(value) == "false" {
 			return nil, ""
 		}
-		more := argument(p.Arg, value)
-		if where := text(value); strings.HasPrefix(where, "/") || strings.Contains(where, "://") { // the whole address of the page
-			if more = s.linked([]string{"<" + where + ">; rel=next"}); more == "" {
+		more := argumentObject(p.Arg, value)
+		// Some APIs answer the whole address of the next page instead of a
+		// cursor.
+		if where := plainText(value); strings.HasPrefix(where, "/") || strings.Contains(where, "://") {
+			if more = s.nextFromLink([]string{"<" + where + ">; rel=next"}); more == "" {
 				return nil, ""
 			}
 		}
 		return []string{"There is a next page: call again with " + more + "."}, more
 	}
-	count, found := elements(body)
+	count, found := countElements(body)
 	if !found || count == 0 {
 		return nil, ""
 	}
@@ -46,29 +48,30 @@ func (s Shape) next(a *Answer, body []byte) (notes []string, arguments string) {
 			now = 1
 		}
 	}
-	return []string{"The next page, if there is one: call again with " + argument(p.Arg, strconv.AppendInt(nil, now+step, 10)) + "."}, ""
+	return []string{"The next page, if there is one: call again with " + argumentObject(p.Arg, strconv.AppendInt(nil, now+step, 10)) + "."}, ""
 }
 
-func argument(name string, value []byte) string {
+// argumentObject returns a JSON object with one argument.
+func argumentObject(name string, value []byte) string {
 	return string(wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: name, Value: value}))
 }
 
-// at is the value at a JSON pointer; nil where there is none.
-func at(raw []byte, pointer string) []byte {
+// valueAt returns the value at a JSON pointer, or nil.
+func valueAt(raw []byte, pointer string) []byte {
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		raw = wire.Get(raw, unescapePointer(part))
 	}
 	return raw
 }
 
-// elements counts those of the answer's list: itself, or its only member that is
-// one.
-func elements(raw []byte) (n int, found bool) {
+// countElements counts the elements of the answer's list: the answer itself, or
+// its only member that is an array.
+func countElements(raw []byte) (n int, found bool) {
 	list := raw
-	if kindOf(raw) == object {
+	if kindOf(raw) == kindObject {
 		lists := 0
 		for _, value := range wire.Members(raw) {
-			if kindOf(value) == array {
+			if kindOf(value) == kindArray {
 				list = value
 				lists++
 			}
@@ -77,7 +80,7 @@ func elements(raw []byte) (n int, found bool) {
 			return 0, false
 		}
 	}
-	if kindOf(list) != array {
+	if kindOf(list) != kindArray {
 		return 0, false
 	}
 	for range wire.Elements(list) {
@@ -86,12 +89,13 @@ func elements(raw []byte) (n int, found bool) {
 	return n, true
 }
 
-// linked is what changes in the arguments for the page that a Link header calls
-// next.
-func (s Shape) linked(links []string) string {
+// nextFromLink returns the arguments that change for the page that a Link
+// header calls next, as a JSON object; "" if there is none. Only the query of
+// the link is used, never its host.
+func (s Shape) nextFromLink(links []string) string {
 	for link := range strings.SplitSeq(strings.Join(links, ","), "<") {
 		target, params, ok := strings.Cut(link, ">")
-		if !ok || !isNext(strings.TrimRight(params, ", ")) {
+		if !ok || !isNextLink(strings.TrimRight(params, ", ")) {
 			continue
 		}
 		u, err := url.Parse(target)
@@ -107,11 +111,11 @@ func (s Shape) linked(links []string) string {
 				continue
 			}
 			now := wire.Get(s.Arguments, a.Name)
-			if kindOf(now) == primitive && text(now) == value[0] || kindOf(now) == array || kindOf(now) == object {
+			if kindOf(now) == kindPrimitive && plainText(now) == value[0] || kindOf(now) == kindArray || kindOf(now) == kindObject {
 				continue
 			}
 			next := wire.AppendString(nil, value[0])
-			if _, err := strconv.ParseInt(value[0], 10, 64); err == nil && counts(s.Plan, a, now) {
+			if _, err := strconv.ParseInt(value[0], 10, 64); err == nil && isCounter(s.Plan, a, now) {
 				next = []byte(value[0])
 			}
 			out = wire.AppendObject(nil, out, nil, wire.Member{Key: a.Name, Value: next})
@@ -123,17 +127,18 @@ func (s Shape) linked(links []string) string {
 	return ""
 }
 
-func isNext(params string) bool {
+// isNextLink reports whether the parameters of a link say rel=next.
+func isNextLink(params string) bool {
 	return slices.ContainsFunc(strings.Split(params, ";"), func(p string) bool {
 		key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
 		return strings.EqualFold(strings.TrimSpace(key), "rel") && slices.Contains(strings.Fields(strings.Trim(strings.TrimSpace(value), `"`)), "next")
 	})
 }
 
-// counts says whether an argument is a number: it was given as one, or pages are
-// counted with it.
-func counts(p *Plan, a *Arg, now []byte) bool {
-	if kindOf(now) == primitive {
+// isCounter reports whether an argument is a number: the caller gave it as one,
+// or it counts pages.
+func isCounter(p *Plan, a *Arg, now []byte) bool {
+	if kindOf(now) == kindPrimitive {
 		_, isText := wire.String(now)
 		return !isText
 	}

@@ -1,81 +1,116 @@
-// Package call sends what a generated tool is called with: a [Plan] says where
-// each argument goes in the request, and an answer becomes the result of a tool.
+// Package call sends the calls of generated tools. A [Plan] says where each
+// argument goes in the request, a [Sender] sends the request, and a [Shape]
+// turns the answer into the result of a tool.
 //
-// Plans are made by apigen/tool beside the schemas and are stored with them:
-// nothing is derived from an argument's name when it is sent. All requests leave
-// through a client that internal/egress made.
+// apigen/tool makes plans beside the schemas, and both are stored together:
+// nothing is derived from the name of an argument when it is sent. apigen calls
+// this package. All requests leave through a client of internal/egress.
+//
+// Read the files in this order:
+//   - plan.go: the stored form.
+//   - request.go with style.go, value.go, body.go and graphql.go: from
+//     arguments to a request.
+//   - send.go and pacer.go: sending, retries and credentials.
+//   - answer.go with truncate.go, refusal.go and paging.go: from an answer to a
+//     result.
 package call
 
 // Plan says where each argument of a tool goes in the request. It is stored as
 // JSON with the tool.
 type Plan struct {
-	Method   string   `json:"method"`
-	Base     string   `json:"base,omitempty"`  // URL of the operation's own server, where that is not the API's
-	Path     string   `json:"path"`            // template with {key}
-	Query    string   `json:"query,omitempty"` // fixed
-	Args     []Arg    `json:"args,omitempty"`
-	Body     *Body    `json:"body,omitempty"`
-	Accept   string   `json:"accept,omitempty"`
-	Security [][]Need `json:"security,omitempty"` // alternatives; none is whatever credential the server has
+	Method string `json:"method"`
+	// Base is the URL of the operation's own server. It is empty if that is the
+	// server of the API.
+	Base string `json:"base,omitempty"`
+	// Path is a template with {key}. Each variable has an Arg in place Path.
+	Path string `json:"path"`
+	// Query is a fixed, encoded query.
+	Query  string `json:"query,omitempty"`
+	Args   []Arg  `json:"args,omitempty"`
+	Body   *Body  `json:"body,omitempty"`
+	Accept string `json:"accept,omitempty"`
+	// Security are the alternatives to authenticate. If it is empty, the
+	// document says nothing, and the credential of the server is sent, whatever
+	// it is.
+	Security [][]Need `json:"security,omitempty"`
 	GraphQL  *GraphQL `json:"graphql,omitempty"`
-	Wrapped  bool     `json:"wrapped,omitempty"` // the output schema holds the answer under "result"
-	Paging   *Paging  `json:"paging,omitempty"`
+	// Wrapped is set if the output schema holds the answer under "result".
+	Wrapped bool    `json:"wrapped,omitempty"`
+	Paging  *Paging `json:"paging,omitempty"`
 }
 
-// Place is where an argument goes.
+// Place is the part of a request that an argument is sent in. The value is
+// stored.
 type Place string
 
-// Places of arguments.
+// The places of arguments.
 const (
 	Path        Place = "path"
 	Query       Place = "query"
 	Header      Place = "header"
 	Cookie      Place = "cookie"
-	QueryString Place = "querystring" // the whole query, as Media says
+	QueryString Place = "querystring" // the whole query, in the type of Media
 	Field       Place = "field"       // a member of the body
 	Whole       Place = "body"        // the body itself
 	Variable    Place = "variable"    // of a GraphQL operation
 )
 
-// Arg is where one argument goes.
+// Arg says where one argument goes.
 type Arg struct {
-	Name     string `json:"name"` // in the tool's schema
-	Key      string `json:"key"`  // on the wire
+	// Name is the name in the schema of the tool.
+	Name string `json:"name"`
+	// Key is the name in the request.
+	Key      string `json:"key"`
 	Place    Place  `json:"place"`
 	Style    string `json:"style,omitempty"`
 	Explode  bool   `json:"explode,omitempty"`
 	Reserved bool   `json:"reserved,omitempty"`
-	Media    string `json:"media,omitempty"`  // one text of this type instead of Style; of a multipart field its own type
-	File     bool   `json:"file,omitempty"`   // {filename, mimeType, data_base64} or a text, sent as a file; apigen puts the content of {resource} there
-	Scheme   string `json:"scheme,omitempty"` // a token that the document has as a parameter: hidden while a credential is bound to it
+	// Media is set if the value is one text of this media type, instead of
+	// Style. For a multipart field it is the type of the part.
+	Media string `json:"media,omitempty"`
+	// File marks {filename, mimeType, data_base64} or a text that is sent as a
+	// file. apigen replaces {resource} by the content before it calls Build.
+	File bool `json:"file,omitempty"`
+	// Scheme names the security scheme whose token the document declares as
+	// this parameter. The argument is hidden while a credential is bound to it.
+	Scheme string `json:"scheme,omitempty"`
 }
 
-// Body is how the body is written.
+// Body says how the request body is encoded.
 type Body struct {
-	Media    string `json:"media"`
-	Required bool   `json:"required,omitempty"` // sent as an empty object, even where no argument is given
+	Media string `json:"media"`
+	// Required sends an empty object if no argument is given.
+	Required bool `json:"required,omitempty"`
 }
 
-// Need is one scheme of the document that an alternative needs.
+// Need is one security scheme of the document that an alternative requires.
 type Need struct {
 	Scheme string   `json:"scheme"`
 	Scopes []string `json:"scopes,omitempty"`
 }
 
 // GraphQL is the operation that is posted: Head, Selection and Tail, one after
-// another. Arguments are its variables; one that is not given is left out.
+// the other. Arguments are its variables; one that is not given is left out.
 type GraphQL struct {
-	Head      string   `json:"head"`
-	Selection string   `json:"selection,omitempty"` // what the caller's _select stands instead of
-	Tail      string   `json:"tail,omitempty"`
-	Operation string   `json:"operation"`
-	Path      []string `json:"path,omitempty"`   // of the value below data; empty is all of it
-	Select    string   `json:"select,omitempty"` // the type that _select chooses fields of; "" is no choice
+	Head string `json:"head"`
+	// Selection is replaced by the caller's _select, if there is one.
+	Selection string `json:"selection,omitempty"`
+	Tail      string `json:"tail,omitempty"`
+	Operation string `json:"operation"`
+	// Path leads from data to the value; empty means all of data.
+	Path []string `json:"path,omitempty"`
+	// Select is the type that _select chooses fields of; empty means that there
+	// is no choice.
+	Select string `json:"select,omitempty"`
 }
 
-// Paging says how the next page is asked for.
+// Paging says how the next page is requested.
 type Paging struct {
-	Arg    string `json:"arg"`              // argument that takes it
-	Kind   string `json:"kind"`             // cursor, page or offset
-	Cursor string `json:"cursor,omitempty"` // JSON pointer in the answer to what the argument takes next
+	// Arg is the argument that selects the page.
+	Arg string `json:"arg"`
+	// Kind is cursor, page or offset.
+	Kind string `json:"kind"`
+	// Cursor is the JSON pointer, in the answer, to the next value of the
+	// argument.
+	Cursor string `json:"cursor,omitempty"`
 }

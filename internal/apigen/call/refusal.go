@@ -9,35 +9,36 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// refusal shows what an API said with a status of 400 and more: the status, what
-// stood in the answer, and what to do.
-func (s Shape) refusal(a *Answer) []byte {
-	var r result
-	said := strings.TrimSpace(decodeText(a))
-	detail := wire.AppendString(nil, clip(said, maxError))
-	if looksJSON(a.Header.Get("Content-Type"), a.Body) {
-		if short, _, ok := shrink(a.Body, maxError); ok {
-			detail, said = short, string(short)
+// showRefusal returns the result of an answer with status 400 or higher: the
+// status, the message of the API, and a hint for the model.
+func (s Shape) showRefusal(a *Answer) []byte {
+	var r toolResult
+	message := strings.TrimSpace(decodeText(a))
+	detail := wire.AppendString(nil, truncateText(message, maxErrorBytes))
+	if isJSONAnswer(a.Header.Get("Content-Type"), a.Body) {
+		if short, _, ok := shrinkJSON(a.Body, maxErrorBytes); ok {
+			detail, message = short, string(short)
 		}
-	} else if !isText(a.Header.Get("Content-Type"), a.Body) {
-		said, detail = "", []byte("null")
+	} else if !isTextAnswer(a.Header.Get("Content-Type"), a.Body) {
+		message, detail = "", []byte("null")
 	}
 	lines := []string{fmt.Sprintf("HTTP %d %s: %s %s was refused.", a.Status, http.StatusText(a.Status), a.Method, a.Path)}
-	if said != "" {
-		lines = append(lines, clip(said, maxError))
+	if message != "" {
+		lines = append(lines, truncateText(message, maxErrorBytes))
 	}
 	after := int(math.Ceil(a.retryAfter().Seconds()))
-	lines = append(lines, hint(a.Status, after))
-	r.say(strings.Join(lines, "\n"))
+	lines = append(lines, statusHint(a.Status, after))
+	r.addText(strings.Join(lines, "\n"))
 	r.structured = wire.AppendObject(nil, fmt.Appendf(nil, `{"status":%d}`, a.Status), nil, wire.Member{Key: "error", Value: detail})
 	if after > 0 {
 		r.structured = wire.AppendObject(nil, r.structured, nil, wire.Member{Key: "retry_after", Value: fmt.Append(nil, after)})
 	}
-	return r.json(true)
+	return r.encodeJSON(true)
 }
 
-// hint says what to do about a status.
-func hint(status, after int) string {
+// statusHint tells a model what to do about a status. after is the Retry-After
+// in seconds.
+func statusHint(status, after int) string {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		return "Hint: the API did not like an argument; its message says which. Change it and call again."
@@ -64,31 +65,32 @@ func hint(status, after int) string {
 	return "Hint: the API's message says what it expects."
 }
 
-// graphQL shows a GraphQL answer: the field's value, and errors beside it. It
-// says whether nothing but errors came.
-func (s Shape) graphQL(a *Answer, r *result) (failed bool) {
+// showGraphQL adds a GraphQL answer: the value of the field, and errors beside
+// it. failed reports that there are errors and no value.
+func (s Shape) showGraphQL(a *Answer, r *toolResult) (failed bool) {
 	errs := wire.Get(a.Body, "errors")
 	data := wire.Get(a.Body, "data")
 	for _, name := range s.Plan.GraphQL.Path {
 		data = wire.Get(data, name)
 	}
-	has := kindOf(errs) == array && len(strings.TrimSpace(strings.Trim(string(errs), "[]"))) > 0
-	if has && kindOf(data) == absent {
-		short, _, ok := shrink(errs, maxError)
+	// An empty list of errors is no error.
+	has := kindOf(errs) == kindArray && len(strings.TrimSpace(strings.Trim(string(errs), "[]"))) > 0
+	if has && kindOf(data) == kindAbsent {
+		short, _, ok := shrinkJSON(errs, maxErrorBytes)
 		if !ok {
-			short = wire.AppendString(nil, clip(string(errs), maxError))
+			short = wire.AppendString(nil, truncateText(string(errs), maxErrorBytes))
 		}
-		r.say("The API answered with errors:\n" + string(short))
+		r.addText("The API answered with errors:\n" + string(short))
 		r.structured = wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: "errors", Value: short})
 		return true
 	}
 	if data == nil {
 		data = []byte("null")
 	}
-	s.json(a, data, r)
+	s.showJSON(a, data, r)
 	if has {
-		if short, _, ok := shrink(errs, maxError); ok {
-			r.say("Parts are missing; the API says:\n" + string(short))
+		if short, _, ok := shrinkJSON(errs, maxErrorBytes); ok {
+			r.addText("Parts are missing; the API says:\n" + string(short))
 			if wire.Get(r.structured, "errors") == nil {
 				r.structured = wire.AppendObject(nil, r.structured, nil, wire.Member{Key: "errors", Value: short})
 			}

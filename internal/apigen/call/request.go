@@ -10,46 +10,52 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Request is what a plan and its arguments come to.
+// Request is an HTTP request that is not sent yet. It can be sent several
+// times.
 type Request struct {
 	Method string
 	URL    *url.URL
 	Header http.Header
-	Body   []byte // nil is none
+	// Body is nil if the request has none.
+	Body []byte
 }
 
-// Build puts arguments, a JSON object, where the plan says. base is the API's
-// URL; bound gives the token of a scheme, for arguments that are bound to one.
-// No value leaves its place, whatever it holds; what cannot be sent is invalid,
-// with the argument's pointer.
+// Build makes the request of a call. base is the URL of the API; arguments is a
+// JSON object; bound returns the token of a scheme for arguments that carry
+// one.
+//
+// No value leaves its place, whatever it contains: a path argument cannot add a
+// segment, a header no line, a query no parameter. A value that cannot be sent
+// is an error with CodeInvalid and the pointer of the argument.
 func (p *Plan) Build(base string, arguments []byte, bound func(scheme string) (string, bool)) (*Request, error) {
-	given := p.values(arguments, bound)
-	path, err := p.path(given)
+	given := p.collectValues(arguments, bound)
+	path, err := p.buildPath(given)
 	if err != nil {
 		return nil, err
 	}
 	if p.Base != "" {
 		base = p.Base
 	}
-	u, err := join(base, path)
+	u, err := joinURL(base, path)
 	if err != nil {
 		return nil, err
 	}
 	r := &Request{Method: p.Method, URL: u, Header: http.Header{}}
-	if query := p.query(given); query != "" {
+	if query := p.buildQuery(given); query != "" {
 		u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
 	}
-	if err := p.headers(given, r.Header); err != nil {
+	if err := p.setHeaders(given, r.Header); err != nil {
 		return nil, err
 	}
 	if p.Accept != "" {
 		r.Header.Set("Accept", p.Accept)
 	}
-	return r, p.body(given, r)
+	return r, p.buildBody(given, r)
 }
 
-// values are the arguments by name, those that are bound to a token included.
-func (p *Plan) values(arguments []byte, bound func(string) (string, bool)) map[string][]byte {
+// collectValues returns the arguments by name. A bound token replaces an
+// argument of the caller.
+func (p *Plan) collectValues(arguments []byte, bound func(string) (string, bool)) map[string][]byte {
 	given := map[string][]byte{}
 	for key, value := range wire.Members(arguments) {
 		given[wire.Unescape(key)] = value
@@ -65,22 +71,28 @@ func (p *Plan) values(arguments []byte, bound func(string) (string, bool)) map[s
 	return given
 }
 
-// refused is the error for an argument that cannot be sent.
-func (a *Arg) refused(why string) error {
+// invalidError returns the error for an argument that cannot be sent. why
+// continues the sentence "the argument NAME …".
+func (a *Arg) invalidError(why string) error {
 	message := "the argument " + a.Name + " " + why
 	e := junctor.Errorf(junctor.CodeInvalid, "%s", message)
 	e.Violations = []junctor.Violation{{Pointer: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(a.Name), Message: why}}
 	return e
 }
 
-func (p *Plan) path(given map[string][]byte) (string, error) {
+// buildPath fills in the variables of the path. It refuses a segment that ends
+// up empty, "." or "..", even if only several arguments together make it so:
+// servers would resolve it to another path, and the call would reach another
+// operation.
+func (p *Plan) buildPath(given map[string][]byte) (string, error) {
 	var out strings.Builder
-	var filled []*Arg // of the segment that is written
+	// filled are the arguments in the segment that is being written.
+	var filled []*Arg
 	begin := 0
 	end := func() error {
 		segment := out.String()[begin:]
 		if plain, err := url.PathUnescape(segment); len(filled) > 0 && (err != nil || plain == "" || plain == "." || plain == "..") {
-			return filled[0].refused("would lead to another path: it must be more than nothing or dots")
+			return filled[0].invalidError("would lead to another path: it must be more than nothing or dots")
 		}
 		filled = nil
 		return nil
@@ -100,7 +112,7 @@ func (p *Plan) path(given map[string][]byte) (string, error) {
 			rest = rest[1:]
 			continue
 		}
-		value, a, err := p.segment(name, given)
+		value, a, err := p.fillVariable(name, given)
 		if err != nil {
 			return "", err
 		}
@@ -119,25 +131,28 @@ func cutVariable(s string) (name, after string, ok bool) {
 	return name, after, ok && !strings.Contains(name, "/")
 }
 
-// segment is the value of a variable of the path.
-func (p *Plan) segment(name string, given map[string][]byte) (string, *Arg, error) {
+// fillVariable returns the encoded value of a variable of the path, and its
+// argument.
+func (p *Plan) fillVariable(name string, given map[string][]byte) (string, *Arg, error) {
 	i := slices.IndexFunc(p.Args, func(a Arg) bool { return a.Place == Path && a.Key == name })
 	if i < 0 {
 		return "", nil, junctor.Errorf(junctor.CodeInternal, "the path %s has a variable %s that no argument fills", p.Path, name)
 	}
 	a := &p.Args[i]
-	escape := strict
+	escape := escapeAll
 	if a.Reserved {
-		escape = reservedPath
+		escape = escapePath
 	}
-	value, ok := a.inPath(given[a.Name], escape)
-	if plain := text(given[a.Name]); !ok || plain == "" || plain == "." || plain == ".." {
-		return "", nil, a.refused("stands in the path, where it can be neither empty nor . nor ..")
+	value, ok := a.expandText(given[a.Name], escape)
+	if plain := plainText(given[a.Name]); !ok || plain == "" || plain == "." || plain == ".." {
+		return "", nil, a.invalidError("stands in the path, where it can be neither empty nor . nor ..")
 	}
 	return value, a, nil
 }
 
-func join(base, path string) (*url.URL, error) {
+// joinURL joins the base URL and a path. A query of the base is kept. A base
+// without a host, or with a user or fragment, is refused.
+func joinURL(base, path string) (*url.URL, error) {
 	address, query, _ := strings.Cut(base, "?")
 	if path != "" {
 		address = strings.TrimRight(address, "/") + "/" + strings.TrimPrefix(path, "/")
@@ -150,7 +165,8 @@ func join(base, path string) (*url.URL, error) {
 	return u, nil
 }
 
-func (p *Plan) query(given map[string][]byte) string {
+// buildQuery returns the encoded query: the fixed part and the arguments.
+func (p *Plan) buildQuery(given map[string][]byte) string {
 	parts := []string{}
 	if p.Query != "" {
 		parts = append(parts, p.Query)
@@ -160,15 +176,15 @@ func (p *Plan) query(given map[string][]byte) string {
 		value := given[a.Name]
 		switch a.Place {
 		case Query:
-			escape := strict
+			escape := escapeAll
 			if a.Reserved {
-				escape = reservedQuery
+				escape = escapeQuery
 			}
-			if whole := exploded(a.pairs(value, escape), "&"); whole != "" {
+			if whole := joinExploded(a.expandPairs(value, escape), "&"); whole != "" {
 				parts = append(parts, whole)
 			}
 		case QueryString:
-			if whole := wholeQuery(a, value); whole != "" {
+			if whole := encodeWholeQuery(a, value); whole != "" {
 				parts = append(parts, whole)
 			}
 		case Path, Header, Cookie, Field, Whole, Variable:
@@ -177,46 +193,47 @@ func (p *Plan) query(given map[string][]byte) string {
 	return strings.Join(parts, "&")
 }
 
-// wholeQuery is a query that one argument is all of.
-func wholeQuery(a *Arg, value []byte) string {
+// encodeWholeQuery encodes one argument that is the whole query (OpenAPI 3.2).
+func encodeWholeQuery(a *Arg, value []byte) string {
 	switch {
-	case kindOf(value) == absent:
+	case kindOf(value) == kindAbsent:
 		return ""
-	case kindOf(value) == object && !isJSON(a.Media):
-		var all []pair
+	case kindOf(value) == kindObject && !isJSON(a.Media):
+		var all []encodedPair
 		for key, member := range wire.Members(value) {
 			field := Arg{Key: wire.Unescape(key), Style: styleForm, Explode: true}
-			all = append(all, field.pairs(member, strict)...)
+			all = append(all, field.expandPairs(member, escapeAll)...)
 		}
-		return exploded(all, "&")
+		return joinExploded(all, "&")
 	}
-	return strict(content(a.Media, value))
+	return escapeAll(contentText(a.Media, value))
 }
 
-func (p *Plan) headers(given map[string][]byte, h http.Header) error {
-	var cookies []pair
+// setHeaders sets the headers and cookies of the arguments in h.
+func (p *Plan) setHeaders(given map[string][]byte, h http.Header) error {
+	var cookies []encodedPair
 	for i := range p.Args {
 		a := &p.Args[i]
 		value := given[a.Name]
 		switch a.Place {
 		case Header:
-			line, ok := a.inPath(value, verbatim)
+			line, ok := a.expandText(value, keepText)
 			switch {
-			case !ok || ours(a.Key):
-			case strings.ContainsFunc(line, unprintable):
-				return a.refused("is sent as a header, which holds no line breaks or control characters")
+			case !ok || isReservedHeader(a.Key):
+			case strings.ContainsFunc(line, isControlCharacter):
+				return a.invalidError("is sent as a header, which holds no line breaks or control characters")
 			default:
 				h.Set(a.Key, line)
 			}
 		case Cookie:
-			escape := strict
+			escape := escapeAll
 			if a.Style == styleCookie {
-				escape = verbatim
+				escape = keepText
 			}
-			pairs := a.pairs(value, escape)
+			pairs := a.expandPairs(value, escape)
 			for _, c := range pairs {
-				if !cookieText(c.key) || !cookieText(c.value) {
-					return a.refused("is sent as a cookie, which holds no blanks, quotes, semicolons or backslashes")
+				if !isCookieText(c.key) || !isCookieText(c.value) {
+					return a.invalidError("is sent as a cookie, which holds no blanks, quotes, semicolons or backslashes")
 				}
 			}
 			cookies = append(cookies, pairs...)
@@ -226,30 +243,34 @@ func (p *Plan) headers(given map[string][]byte, h http.Header) error {
 	if len(cookies) > 0 {
 		// Each is a cookie of its own: behind & a server would take it for a part
 		// of the one before.
-		h.Set("Cookie", exploded(cookies, "; "))
+		h.Set("Cookie", joinExploded(cookies, "; "))
 	}
 	return nil
 }
 
-// ours says whether a header is not for arguments to set: OpenAPI ignores the
-// first three, the others belong to the connection.
-func ours(name string) bool {
+// isReservedHeader reports whether arguments may not set a header. OpenAPI
+// ignores the first three; the others belong to the connection, and setting
+// them could split or redirect the request.
+func isReservedHeader(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "Accept", "Content-Type", "Authorization",
 		"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection":
 		return true
 	}
-	return !token(name)
+	return !isHeaderName(name)
 }
 
-func token(name string) bool {
+// isHeaderName reports whether a name is a valid token of HTTP.
+func isHeaderName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune("()<>@,;:\\\"/[]?={}", r)
 	})
 }
 
-func unprintable(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+// isControlCharacter reports whether a header cannot hold a character.
+func isControlCharacter(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
-func cookieText(s string) bool {
+// isCookieText reports whether a text can be part of a cookie as it is.
+func isCookieText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`";\`, r) })
 }

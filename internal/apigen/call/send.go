@@ -18,88 +18,113 @@ import (
 	"github.com/junctor-mcp/junctor/internal/limit"
 )
 
+// Defaults and bounds of sending. firstBackoff is doubled for each further try.
+// A Retry-After beyond maxRetryWait is left to the caller.
 const (
-	tries   = 3                      // of one call
-	backoff = 250 * time.Millisecond // before the second, twice that before the third
-	longest = 15 * time.Second       // that a Retry-After is waited for
-	atOnce  = 32                     // requests that one API has under way
+	maxTries      = 3                      // sendings of one call
+	firstBackoff  = 250 * time.Millisecond // before the second, twice that before the third
+	maxRetryWait  = 15 * time.Second       // the longest wait for a Retry-After
+	defaultAtOnce = 32                     // requests in flight to one API
 )
 
-// Credentials are what a request proves with who calls. They are for the origin
-// of the API, and go nowhere else.
+// Credentials authenticate a request. They are valid for the origin of the API
+// and are sent nowhere else.
 type Credentials struct {
 	Header http.Header
-	Query  string // encoded
-	Secret string // the token itself, for arguments that are bound to it; "" is none
+	// Query is an encoded query.
+	Query string
+	// Secret is the token itself, for arguments that carry it; empty if there
+	// is none.
+	Secret string
 }
 
-// Options of a Sender.
+// Options are the options of a Sender.
 type Options struct {
-	Base   string       // URL of the API
-	Client *http.Client // of internal/egress
+	// Base is the URL of the API.
+	Base string
+	// Client comes from internal/egress, which decides what may be dialed.
+	Client *http.Client
 
-	// Credentials gives those of a caller; nil is that there are none. Refused
-	// hears that the API did not take them.
+	// Credentials returns the credentials of a caller. If it is nil, there are
+	// none.
 	Credentials func(ctx context.Context, p *junctor.Principal) (Credentials, error)
-	Refused     func(p *junctor.Principal)
+	// Refused is called if the API answered 401. Credentials should then return
+	// others, such as a renewed token.
+	Refused func(p *junctor.Principal)
 
-	// Login, where people log in to the API, is the error of an answer that wants
-	// a login, or another; nil is that such an answer is a result like others.
+	// Login returns the error for an answer that asks for a login. It is set if
+	// users log in to the API. If it is nil, such an answer is a result like
+	// others.
 	Login func(a *Answer) error
 
-	Bytes    *limit.ByteBudget // bounds the bytes of answers in flight; nil does not
-	MaxBytes int64             // of one answer; 0 is no bound but the client's
+	// Bytes bounds the bytes of answers in flight; nil bounds nothing.
+	Bytes *limit.ByteBudget
+	// MaxBytes bounds one answer; 0 leaves the bound to the client.
+	MaxBytes int64
 
-	Rate    float64 // requests a second that the API is sent at most; 0 is no bound
-	AtOnce  int     // requests that are under way at a time; 0 is 32
-	Agent   string  // what User-Agent says
-	PerUser bool    // callers have credentials of their own: what the API refuses one does not hold the others back
+	// Rate is the maximal number of requests per second to the API; 0 is no
+	// bound.
+	Rate float64
+	// AtOnce is the maximal number of requests in flight; 0 is 32.
+	AtOnce int
+	// Agent is the User-Agent.
+	Agent string
+	// PerUser is set if callers have credentials of their own. A 429 to one of
+	// them then does not hold the others back.
+	PerUser bool
 }
 
-// Sender sends the requests of one API. What it holds is for that API alone, so
-// that one that is slow or flooded takes nothing from another.
+// Sender sends the requests of one API. Slots and pacer belong to that API
+// only, so that a slow or flooded API takes nothing from another. It is safe
+// for concurrent use.
 type Sender struct {
-	o     Options
-	slots chan struct{}
-	pace  pace
+	options Options
+	slots   chan struct{}
+	pacer   pacer
 }
 
-// NewSender makes one.
+// NewSender returns a Sender. Zero values of o get their defaults.
 func NewSender(o Options) *Sender {
 	if o.AtOnce <= 0 {
-		o.AtOnce = atOnce
+		o.AtOnce = defaultAtOnce
 	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 1 << 40
 	}
-	return &Sender{o: o, slots: make(chan struct{}, o.AtOnce), pace: pace{rate: o.Rate}}
+	return &Sender{options: o, slots: make(chan struct{}, o.AtOnce), pacer: pacer{perSecond: o.Rate}}
 }
 
-// Answer is what the API said.
+// Answer is the response of the API, read to its end.
 type Answer struct {
 	Method string
-	Path   string // without the base
+	// Path is the template of the plan, without the base and without values.
+	Path   string
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Send makes a request of a plan and its arguments and sends it. Only what
-// cannot have run is sent again: where no connection came about, or the API says
-// 503 and when to come back; and, where again is set, since the tool only reads
-// or may run twice, what broke off, was refused for now (429) or failed on the
-// way (502, 503, 504). more are headers of the call itself, such as its trace: what
-// the plan or a credential says stands before them.
+// Send makes the request of a plan and its arguments and sends it, up to three
+// times.
+//
+// It repeats a request that cannot have run: no connection was made, or the API
+// answered 503 with Retry-After. If again is set, because the tool only reads
+// or may run twice, it also repeats after a broken connection and after 429,
+// 502, 503 and 504. After a 401 it asks for other credentials and tries once
+// more with them.
+//
+// more are headers of the call itself, such as its trace. Headers of the plan
+// and of credentials take precedence.
 func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junctor.Principal, again bool, more http.Header) (*Answer, error) {
-	own, err := s.credentials(ctx, plan, p)
+	own, err := s.credentialsFor(ctx, plan, p)
 	if err != nil {
 		return nil, err
 	}
 	var req *Request
 	prepare := func() error {
-		req, err = plan.Build(s.o.Base, arguments, func(string) (string, bool) { return own.Secret, own.Secret != "" })
+		req, err = plan.Build(s.options.Base, arguments, func(string) (string, bool) { return own.Secret, own.Secret != "" })
 		if err == nil {
-			own.put(req)
+			own.applyTo(req)
 			for name, values := range more {
 				if req.Header[name] == nil {
 					req.Header[name] = values
@@ -111,21 +136,22 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 	if err := prepare(); err != nil {
 		return nil, err
 	}
+	// renewed is set after the first 401: other credentials are tried once.
 	renewed := false
 	for try := 1; ; try++ {
-		answer, err := s.once(ctx, plan, req, limit.PartyOf(p))
-		if s.o.Login != nil && answer.wantsLogin() {
-			return nil, s.o.Login(answer)
+		answer, err := s.sendOnce(ctx, plan, req, limit.PartyOf(p))
+		if s.options.Login != nil && answer.requiresLogin() {
+			return nil, s.options.Login(answer)
 		}
-		if answer != nil && answer.Status == http.StatusUnauthorized && !renewed && own.Header != nil && s.o.Refused != nil {
+		if answer != nil && answer.Status == http.StatusUnauthorized && !renewed && own.Header != nil && s.options.Refused != nil {
 			// A token may have ended: with another it is tried once more.
 			renewed = true
 			former := own
-			s.o.Refused(p)
-			if own, err = s.credentials(ctx, plan, p); err != nil {
+			s.options.Refused(p)
+			if own, err = s.credentialsFor(ctx, plan, p); err != nil {
 				return nil, err
 			}
-			if !own.same(former) {
+			if !own.isSame(former) {
 				if err := prepare(); err != nil {
 					return nil, err
 				}
@@ -133,42 +159,45 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 			}
 			return answer, nil
 		}
-		wait, ok := retry(answer, err, try, again)
-		if !ok || !s.waits(ctx, wait) {
+		wait, ok := retryDelay(answer, err, try, again)
+		if !ok || !s.waitBeforeRetry(ctx, wait) {
 			return answer, err
 		}
 	}
 }
 
-// wantsLogin says whether the API did not take who called, or wants more rights.
-func (a *Answer) wantsLogin() bool {
+// requiresLogin reports whether the API rejected the caller's credentials, or
+// requires more scopes.
+func (a *Answer) requiresLogin() bool {
 	return a != nil && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden && strings.Contains(a.Header.Get("WWW-Authenticate"), "insufficient_scope"))
 }
 
-// credentials are those for a plan: none where the document says that none are
-// needed, or need not be there and are not, or where the request leaves the API's
-// origin.
-func (s *Sender) credentials(ctx context.Context, plan *Plan, p *junctor.Principal) (Credentials, error) {
+// credentialsFor returns the credentials for a plan. There are none if the
+// document says that none are required, if they are optional and missing, or if
+// the request goes to another origin than the API: a document must not be able
+// to send a credential elsewhere.
+func (s *Sender) credentialsFor(ctx context.Context, plan *Plan, p *junctor.Principal) (Credentials, error) {
 	open := len(plan.Security) > 0 && !slices.ContainsFunc(plan.Security, func(needs []Need) bool { return len(needs) > 0 })
-	if s.o.Credentials == nil || open || plan.Base != "" && !sameOrigin(plan.Base, s.o.Base) {
+	if s.options.Credentials == nil || open || plan.Base != "" && !sameOrigin(plan.Base, s.options.Base) {
 		return Credentials{}, nil
 	}
-	own, err := s.o.Credentials(ctx, p)
+	own, err := s.options.Credentials(ctx, p)
 	if junctor.CodeOf(err) == junctor.CodeUnauthenticated && slices.ContainsFunc(plan.Security, func(needs []Need) bool { return len(needs) == 0 }) {
 		return Credentials{}, nil
 	}
 	return own, err
 }
 
+// sameOrigin reports whether two URLs have the same scheme and host.
 func sameOrigin(a, b string) bool {
 	x, errX := url.Parse(a)
 	y, errY := url.Parse(b)
 	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host)
 }
 
-// put adds the credentials to a request; nothing that an argument says stands in
-// their place.
-func (c Credentials) put(r *Request) {
+// applyTo adds the credentials to a request. They replace headers and query
+// parameters that arguments set.
+func (c Credentials) applyTo(r *Request) {
 	for name, values := range c.Header {
 		if name == "Cookie" && r.Header.Get("Cookie") != "" {
 			values = []string{r.Header.Get("Cookie") + "; " + values[0]}
@@ -176,12 +205,12 @@ func (c Credentials) put(r *Request) {
 		r.Header[name] = values
 	}
 	if c.Query != "" {
-		r.URL.RawQuery = strings.Trim(withoutKeys(r.URL.RawQuery, c.Query)+"&"+c.Query, "&")
+		r.URL.RawQuery = strings.Trim(removeKeys(r.URL.RawQuery, c.Query)+"&"+c.Query, "&")
 	}
 }
 
-// withoutKeys takes the pairs out of a query whose keys another has.
-func withoutKeys(query, other string) string {
+// removeKeys removes the pairs of a query whose keys the other query has.
+func removeKeys(query, other string) string {
 	taken := map[string]bool{}
 	for pair := range strings.SplitSeq(other, "&") {
 		key, _, _ := strings.Cut(pair, "=")
@@ -196,13 +225,16 @@ func withoutKeys(query, other string) string {
 	return strings.Join(kept, "&")
 }
 
-func (c Credentials) same(d Credentials) bool {
+// isSame reports whether two credentials are equal. If they are, another try
+// would fail again.
+func (c Credentials) isSame(d Credentials) bool {
 	return c.Query == d.Query && c.Secret == d.Secret && maps.EqualFunc(c.Header, d.Header, slices.Equal)
 }
 
-// once sends a request and reads its answer, when it is its turn.
-func (s *Sender) once(ctx context.Context, plan *Plan, r *Request, who limit.Party) (*Answer, error) {
-	if err := s.pace.wait(ctx); err != nil {
+// sendOnce waits for its turn and a free slot, sends a request and reads the
+// answer.
+func (s *Sender) sendOnce(ctx context.Context, plan *Plan, r *Request, who limit.Party) (*Answer, error) {
+	if err := s.pacer.waitTurn(ctx); err != nil {
 		return nil, err
 	}
 	select {
@@ -220,26 +252,26 @@ func (s *Sender) once(ctx context.Context, plan *Plan, r *Request, who limit.Par
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the request of this tool cannot be made: its method or address is none")
 	}
 	req.Header = r.Header.Clone()
-	if s.o.Agent != "" && req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", s.o.Agent)
+	if s.options.Agent != "" && req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", s.options.Agent)
 	}
-	resp, err := s.o.Client.Do(req)
+	resp, err := s.options.Client.Do(req)
 	if err != nil {
 		return nil, sendError(ctx, err)
 	}
 	defer resp.Body.Close()
 	a := &Answer{Method: r.Method, Path: plan.Path, Status: resp.StatusCode, Header: resp.Header}
-	if a.Body, err = s.o.Bytes.ReadAll(ctx, who, nil, resp.Body, resp.ContentLength, s.o.MaxBytes); err != nil {
-		return nil, readError(ctx, err, s.o.MaxBytes)
+	if a.Body, err = s.options.Bytes.ReadAll(ctx, who, nil, resp.Body, resp.ContentLength, s.options.MaxBytes); err != nil {
+		return nil, readError(ctx, err, s.options.MaxBytes)
 	}
-	if a.Status == http.StatusTooManyRequests && !s.o.PerUser {
-		s.pace.hold(a.retryAfter())
+	if a.Status == http.StatusTooManyRequests && !s.options.PerUser {
+		s.pacer.holdBack(a.retryAfter())
 	}
 	return a, nil
 }
 
-// readError is why an answer was not read. The call ran: nobody may take the error
-// for one after which it is made again.
+// readError returns the error for an answer that was not read. The call ran, so
+// the code must not be one after which callers repeat it.
 func readError(ctx context.Context, err error, most int64) error {
 	if errors.Is(err, limit.ErrTooLong) {
 		return junctor.Errorf(junctor.CodeTooLarge, "the API's answer is larger than the %d bytes that are taken; --max-result sets the limit", most)
@@ -250,8 +282,8 @@ func readError(ctx context.Context, err error, most int64) error {
 	return sendError(ctx, err)
 }
 
-// sendError is what egress says, without the URL that http puts before it: it
-// may hold what a caller gave.
+// sendError returns the error of egress without the URL that net/http puts
+// before it: the URL may contain values of the caller.
 func sendError(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*junctor.Error](err); ok {
 		return e
@@ -262,7 +294,8 @@ func sendError(ctx context.Context, err error) error {
 	return junctor.Errorf(junctor.CodeUpstream, "the API broke off its answer")
 }
 
-// retryAfter is when the API says to come back; 0 where it does not.
+// retryAfter returns the time of a Retry-After header, at most a day; 0 if
+// there is none.
 func (a *Answer) retryAfter() time.Duration {
 	text := strings.TrimSpace(a.Header.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil {
@@ -274,32 +307,34 @@ func (a *Answer) retryAfter() time.Duration {
 	return 0
 }
 
-// retry says whether to try again, and when.
-func retry(a *Answer, err error, try int, again bool) (wait time.Duration, ok bool) {
-	if try >= tries {
+// retryDelay decides whether to try again after the given try, and how long to
+// wait first. a is nil if err is set.
+func retryDelay(a *Answer, err error, try int, again bool) (wait time.Duration, ok bool) {
+	if try >= maxTries {
 		return 0, false
 	}
-	wait = backoff<<(try-1) + rand.N(backoff) //nolint:gosec // so that callers do not come back all at once
+	wait = firstBackoff<<(try-1) + rand.N(firstBackoff) //nolint:gosec // so that callers do not come back all at once
 	if err != nil {
 		code := junctor.CodeOf(err)
 		return wait, code == junctor.CodeUnreachable || again && code == junctor.CodeUpstream
 	}
-	said := a.Header.Get("Retry-After") != ""
-	if said {
+	hasRetryAfter := a.Header.Get("Retry-After") != ""
+	if hasRetryAfter {
 		wait = max(a.retryAfter(), wait)
 	}
 	switch a.Status {
 	case http.StatusServiceUnavailable:
-		return wait, said || again
+		return wait, hasRetryAfter || again
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return wait, again
 	}
 	return 0, false
 }
 
-// waits sleeps, unless that would take longer than anybody waits.
-func (s *Sender) waits(ctx context.Context, wait time.Duration) bool {
-	if deadline, ok := ctx.Deadline(); wait > longest || ok && time.Until(deadline) <= wait {
+// waitBeforeRetry waits. It returns false, at once, if the wait would be longer
+// than the bound or the deadline of the call.
+func (s *Sender) waitBeforeRetry(ctx context.Context, wait time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); wait > maxRetryWait || ok && time.Until(deadline) <= wait {
 		return false
 	}
 	timer := time.NewTimer(wait)

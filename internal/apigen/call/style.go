@@ -9,29 +9,30 @@ import (
 )
 
 // The styles of parameters. OpenAPI defines them by RFC 6570: each value is
-// encoded, then joined.
+// encoded first and then joined, so that a delimiter inside a value stays part
+// of it.
 const (
-	styleSimple = "simple"
-	styleLabel  = "label"
-	styleMatrix = "matrix"
-	styleForm   = "form"
-	styleSpace  = "spaceDelimited"
-	stylePipe   = "pipeDelimited"
-	styleTab    = "tabDelimited" // Swagger 2.0's tsv
-	styleDeep   = "deepObject"
-	styleCookie = "cookie" // OpenAPI 3.2
+	styleSimple     = "simple"
+	styleLabel      = "label"
+	styleMatrix     = "matrix"
+	styleForm       = "form"
+	styleSpace      = "spaceDelimited"
+	stylePipe       = "pipeDelimited"
+	styleTab        = "tabDelimited" // Swagger 2.0's tsv
+	styleDeepObject = "deepObject"
+	styleCookie     = "cookie" // OpenAPI 3.2
 )
 
-// inPath expands a value where one text stands: simple, label and matrix. ok is
-// false where there is nothing to send.
-func (a *Arg) inPath(raw []byte, e escape) (out string, ok bool) {
+// expandText expands a value to one text, as paths and headers need it: the
+// styles simple, label and matrix. ok is false if there is nothing to send.
+func (a *Arg) expandText(raw []byte, e escapeFunc) (out string, ok bool) {
 	if a.Media != "" {
-		return e(content(a.Media, raw)), kindOf(raw) != absent
+		return e(contentText(a.Media, raw)), kindOf(raw) != kindAbsent
 	}
 	key := e(a.Key)
 	switch kindOf(raw) {
-	case primitive:
-		v := e(text(raw))
+	case kindPrimitive:
+		v := e(plainText(raw))
 		switch {
 		case a.Style == styleLabel:
 			return "." + v, true
@@ -41,8 +42,8 @@ func (a *Arg) inPath(raw []byte, e escape) (out string, ok bool) {
 			return ";" + key + "=" + v, true
 		}
 		return v, true
-	case array:
-		items := e.items(raw)
+	case kindArray:
+		items := e.escapeItems(raw)
 		switch {
 		case len(items) == 0:
 			return "", false
@@ -56,120 +57,122 @@ func (a *Arg) inPath(raw []byte, e escape) (out string, ok bool) {
 			return ";" + key + "=" + strings.Join(items, ","), true
 		}
 		return strings.Join(items, ","), true
-	case object:
-		members := e.members(raw)
+	case kindObject:
+		members := e.escapeMembers(raw)
 		switch {
 		case len(members) == 0:
 			return "", false
 		case a.Style == styleLabel && a.Explode:
-			return "." + exploded(members, "."), true
+			return "." + joinExploded(members, "."), true
 		case a.Style == styleLabel:
-			return "." + flat(members, ","), true
+			return "." + joinFlat(members, ","), true
 		case a.Style == styleMatrix && a.Explode:
-			return ";" + exploded(members, ";"), true
+			return ";" + joinExploded(members, ";"), true
 		case a.Style == styleMatrix:
-			return ";" + key + "=" + flat(members, ","), true
+			return ";" + key + "=" + joinFlat(members, ","), true
 		case a.Explode:
-			return exploded(members, ","), true
+			return joinExploded(members, ","), true
 		}
-		return flat(members, ","), true
-	case absent:
+		return joinFlat(members, ","), true
+	case kindAbsent:
 	}
 	return "", false
 }
 
-// pairs expands a value where names and values stand: a query, a form, cookies.
-func (a *Arg) pairs(raw []byte, e escape) []pair {
+// expandPairs expands a value to names and values, as queries, forms and
+// cookies need it.
+func (a *Arg) expandPairs(raw []byte, e escapeFunc) []encodedPair {
 	key := e(a.Key)
-	if a.Media != "" && kindOf(raw) != absent {
-		return []pair{{key, e(content(a.Media, raw))}}
+	if a.Media != "" && kindOf(raw) != kindAbsent {
+		return []encodedPair{{key, e(contentText(a.Media, raw))}}
 	}
 	switch kindOf(raw) {
-	case primitive:
-		return []pair{{key, e(text(raw))}}
-	case array:
-		if a.Style == styleDeep {
-			return e.deep(key, raw, nil)
+	case kindPrimitive:
+		return []encodedPair{{key, e(plainText(raw))}}
+	case kindArray:
+		if a.Style == styleDeepObject {
+			return e.expandDeep(key, raw, nil)
 		}
-		items := e.items(raw)
+		items := e.escapeItems(raw)
 		switch {
 		case len(items) == 0:
 			return nil
 		case !a.Explode:
-			return []pair{{key, strings.Join(items, a.delimiter())}}
+			return []encodedPair{{key, strings.Join(items, a.valueDelimiter())}}
 		}
-		out := make([]pair, len(items))
+		out := make([]encodedPair, len(items))
 		for i, item := range items {
-			out[i] = pair{key, item}
+			out[i] = encodedPair{key, item}
 		}
 		return out
-	case object:
-		if a.Style == styleDeep {
-			return e.deep(key, raw, nil)
+	case kindObject:
+		if a.Style == styleDeepObject {
+			return e.expandDeep(key, raw, nil)
 		}
-		members := e.members(raw)
+		members := e.escapeMembers(raw)
 		switch {
 		case len(members) == 0:
 			return nil
 		case !a.Explode:
-			return []pair{{key, flat(members, a.delimiter())}}
+			return []encodedPair{{key, joinFlat(members, a.valueDelimiter())}}
 		}
 		return members
-	case absent:
+	case kindAbsent:
 	}
 	return nil
 }
 
-// delimiter stands between the parts of a value that is not exploded. It is
-// encoded where it is no comma.
-func (a *Arg) delimiter() string {
+// valueDelimiter returns the delimiter between the parts of a value that is not
+// exploded. All but the comma are percent-encoded.
+func (a *Arg) valueDelimiter() string {
 	switch a.Style {
 	case styleSpace:
-		return strict(" ")
+		return escapeAll(" ")
 	case stylePipe:
-		return strict("|")
+		return escapeAll("|")
 	case styleTab:
-		return strict("\t")
+		return escapeAll("\t")
 	}
 	return ","
 }
 
-// deep writes a[b][0]=c for every leaf of a value.
-func (e escape) deep(key string, raw []byte, out []pair) []pair {
-	below := func(name string) string { return key + "%5B" + strict(name) + "%5D" }
+// expandDeep appends a[b][0]=c for every leaf of a value to out. key is already
+// encoded.
+func (e escapeFunc) expandDeep(key string, raw []byte, out []encodedPair) []encodedPair {
+	below := func(name string) string { return key + "%5B" + escapeAll(name) + "%5D" }
 	switch kindOf(raw) {
-	case object:
+	case kindObject:
 		for name, value := range wire.Members(raw) {
-			out = e.deep(below(wire.Unescape(name)), value, out)
+			out = e.expandDeep(below(wire.Unescape(name)), value, out)
 		}
-	case array:
+	case kindArray:
 		i := 0
 		for item := range wire.Elements(raw) {
-			out = e.deep(below(strconv.Itoa(i)), item, out)
+			out = e.expandDeep(below(strconv.Itoa(i)), item, out)
 			i++
 		}
-	case primitive:
-		out = append(out, pair{key, e(text(raw))})
-	case absent:
+	case kindPrimitive:
+		out = append(out, encodedPair{key, e(plainText(raw))})
+	case kindAbsent:
 	}
 	return out
 }
 
-// content is a value as one text of a media type.
-func content(media string, raw []byte) string {
+// contentText returns a value as one text of a media type.
+func contentText(media string, raw []byte) string {
 	if isJSON(media) {
 		return strings.TrimSpace(string(raw))
 	}
-	return text(raw)
+	return plainText(raw)
 }
 
-// isJSON says whether a media type is written as JSON.
+// isJSON reports whether a media type is encoded as JSON. Wildcards are.
 func isJSON(media string) bool {
 	base := baseMedia(media)
 	return base == "application/json" || base == "text/json" || base == "application/*" || base == "*/*" || strings.HasSuffix(base, "+json")
 }
 
-// baseMedia is a media type without its parameters, in lower case.
+// baseMedia returns a media type in lower case, without its parameters.
 func baseMedia(media string) string {
 	base, _, err := mime.ParseMediaType(media)
 	if err != nil {

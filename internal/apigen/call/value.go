@@ -8,31 +8,34 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// kind is what a JSON value is to a parameter.
-type kind uint8
+// valueKind is the kind of a JSON value as far as the styles of parameters
+// distinguish them.
+type valueKind uint8
 
 const (
-	absent kind = iota // null is the same as not given
-	primitive
-	array
-	object
+	// kindAbsent is a missing value. null is the same as missing.
+	kindAbsent valueKind = iota
+	kindPrimitive
+	kindArray
+	kindObject
 )
 
-func kindOf(raw []byte) kind {
+// kindOf returns the kind of a raw JSON value by its first byte.
+func kindOf(raw []byte) valueKind {
 	switch raw = bytes.TrimSpace(raw); {
 	case len(raw) == 0 || wire.IsNull(raw):
-		return absent
+		return kindAbsent
 	case raw[0] == '[':
-		return array
+		return kindArray
 	case raw[0] == '{':
-		return object
+		return kindObject
 	}
-	return primitive
+	return kindPrimitive
 }
 
-// text is a value as one text: a string without its quotes, a number or boolean
-// as it stands, and what has parts as JSON.
-func text(raw []byte) string {
+// plainText returns a value as one text: a string without its quotes, a number
+// or boolean unchanged, and everything else as JSON.
+func plainText(raw []byte) string {
 	raw = bytes.TrimSpace(raw)
 	if s, ok := wire.String(raw); ok {
 		return s
@@ -40,26 +43,35 @@ func text(raw []byte) string {
 	return string(raw)
 }
 
-// escape encodes a text for its place in a request. What stays as it is can
-// never end that place: no & + # in a query, no / ? # in a path, even where the
-// document allows reserved characters.
-type escape func(string) string
+// escapeFunc encodes a text for its place in a request. The characters that it
+// keeps can never end that place: no "&", "+" or "#" in a query, no "/", "?" or
+// "#" in a path, even if the document allows reserved characters.
+type escapeFunc func(string) string
 
-func strict(s string) string        { return percent(s, "", false) }
-func reservedQuery(s string) string { return percent(s, ":/?[]@!$'()*,;=", true) }
-func reservedPath(s string) string  { return percent(s, ":[]@!$&'()*+,;=", false) }
-func verbatim(s string) string      { return s }
+// escapeAll encodes everything except unreserved characters.
+func escapeAll(s string) string { return percentEncode(s, "", false) }
+
+// escapeQuery keeps the reserved characters that cannot end a query parameter,
+// and existing %XX.
+func escapeQuery(s string) string { return percentEncode(s, ":/?[]@!$'()*,;=", true) }
+
+// escapePath keeps the reserved characters that cannot end a segment of a path.
+func escapePath(s string) string { return percentEncode(s, ":[]@!$&'()*+,;=", false) }
+
+// keepText encodes nothing. It is for headers and cookies, whose text is
+// checked instead.
+func keepText(s string) string { return s }
 
 const hexDigits = "0123456789ABCDEF"
 
-// percent encodes all but letters, digits, -._~ and what is to be kept; where
-// triples is set, %XX stays too.
-func percent(s, keep string, triples bool) string {
+// percentEncode encodes all bytes except letters, digits, "-._~" and those in
+// keep. If triples is set, existing %XX stay.
+func percentEncode(s, keep string, triples bool) string {
 	var b strings.Builder
 	for i := range len(s) {
 		c := s[i]
 		switch {
-		case unreserved(c) || strings.IndexByte(keep, c) >= 0,
+		case isUnreserved(c) || strings.IndexByte(keep, c) >= 0,
 			c == '%' && triples && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]):
 			b.WriteByte(c)
 		default:
@@ -71,40 +83,42 @@ func percent(s, keep string, triples bool) string {
 	return b.String()
 }
 
-func unreserved(c byte) bool {
+// isUnreserved reports whether RFC 3986 calls a byte unreserved.
+func isUnreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
+// isHex reports whether a byte is a hexadecimal digit.
 func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// pair is a name and a value, encoded.
-type pair struct{ key, value string }
+// encodedPair is a name and a value, both encoded.
+type encodedPair struct{ key, value string }
 
-// items are the elements of an array, encoded; those that are null are none.
-func (e escape) items(raw []byte) (out []string) {
+// escapeItems returns the encoded elements of an array, without nulls.
+func (e escapeFunc) escapeItems(raw []byte) (out []string) {
 	for item := range wire.Elements(raw) {
-		if kindOf(item) != absent {
-			out = append(out, e(text(item)))
+		if kindOf(item) != kindAbsent {
+			out = append(out, e(plainText(item)))
 		}
 	}
 	return out
 }
 
-// members are the members of an object in their order, encoded; those that are
-// null are none.
-func (e escape) members(raw []byte) (out []pair) {
+// escapeMembers returns the encoded members of an object in their order,
+// without nulls.
+func (e escapeFunc) escapeMembers(raw []byte) (out []encodedPair) {
 	for key, value := range wire.Members(raw) {
-		if kindOf(value) != absent {
-			out = append(out, pair{e(wire.Unescape(key)), e(text(value))})
+		if kindOf(value) != kindAbsent {
+			out = append(out, encodedPair{e(wire.Unescape(key)), e(plainText(value))})
 		}
 	}
 	return out
 }
 
-// flat joins pairs to R,100,G,200 with sep between.
-func flat(pairs []pair, sep string) string {
+// joinFlat joins pairs to R,100,G,200 with sep in between.
+func joinFlat(pairs []encodedPair, sep string) string {
 	out := make([]string, 0, 2*len(pairs))
 	for _, p := range pairs {
 		out = append(out, p.key, p.value)
@@ -112,8 +126,8 @@ func flat(pairs []pair, sep string) string {
 	return strings.Join(out, sep)
 }
 
-// exploded joins pairs to R=100,G=200 with sep between.
-func exploded(pairs []pair, sep string) string {
+// joinExploded joins pairs to R=100,G=200 with sep in between.
+func joinExploded(pairs []encodedPair, sep string) string {
 	out := make([]string, 0, len(pairs))
 	for _, p := range pairs {
 		out = append(out, p.key+"="+p.value)
@@ -121,5 +135,6 @@ func exploded(pairs []pair, sep string) string {
 	return strings.Join(out, sep)
 }
 
-// compact writes JSON without white space.
-func compact(b *bytes.Buffer, raw []byte) bool { return json.Compact(b, raw) == nil }
+// compactJSON appends raw without white space to b. It reports whether raw is
+// valid JSON.
+func compactJSON(b *bytes.Buffer, raw []byte) bool { return json.Compact(b, raw) == nil }

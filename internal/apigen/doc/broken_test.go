@@ -11,8 +11,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// read reads a text and gives its operations and problems as short lines.
-func read(t *testing.T, source doc.Source, fetch doc.Fetch) (*doc.Document, []string, []string) {
+// readDocument reads a text and gives its operations and problems as short lines.
+func readDocument(t *testing.T, source doc.Source, fetch doc.Fetch) (*doc.Document, []string, []string) {
 	t.Helper()
 	if source.Name == "" {
 		source.Name = "api"
@@ -102,7 +102,7 @@ func TestBroken(t *testing.T) {
 		"nothing of info":    {"swagger: '2.0'\nhost: h\npaths: {/a: {get: {responses: {}}}}\n", []string{"GET /a"}, []string{"1:1 warning missing /info"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, ops, problems := read(t, doc.Source{Text: []byte(c.text)}, nil)
+			_, ops, problems := readDocument(t, doc.Source{Text: []byte(c.text)}, nil)
 			if diff := cmp.Diff(c.ops, ops); diff != "" {
 				t.Error(diff)
 			}
@@ -121,7 +121,7 @@ func TestLaughs(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&b, "x-%d: &a%d [*a%d, *a%d, *a%d]\n", i+1, i+1, i, i, i)
 	}
-	_, ops, problems := read(t, doc.Source{Text: []byte(b.String())}, nil)
+	_, ops, problems := readDocument(t, doc.Source{Text: []byte(b.String())}, nil)
 	if len(ops) != 1 || len(problems) != 1 || !strings.Contains(problems[0], "too_large") {
 		t.Errorf("%v %v", ops, problems)
 	}

@@ -12,137 +12,170 @@ import (
 	"strings"
 )
 
-// maxFiles bounds how many files a document is made of.
+// maxFiles bounds the number of files of one document.
 const maxFiles = 200
 
-// bundle is a document with the other files that it refers to. It finds what
-// references name and gathers problems.
+// bundle is a document together with the other files that it refers to. It
+// resolves references and collects problems while the document is read.
+// Afterwards it is the Schemas of the Document: finishDocument removes the
+// context, and from then on nothing is fetched and no field is written, so that
+// Resolve is safe for concurrent use.
 type bundle struct {
-	ctx      context.Context // ends with reading: afterwards nothing is fetched
+	// ctx is nil once the document is read.
+	ctx      context.Context
 	meter    *Meter
 	fetch    Fetch
-	main     *file
-	files    map[string]*file // by name; one that could not be had is there without a root
-	size     int
-	found    map[lookup]*Node
-	anchors  map[string]map[string]*Node // of a file, made when first asked for
-	around   map[*Node]*Node             // holder of a $recursiveRef -> what it means
-	queue    []queued                    // schemas that references lead to, still to be looked at
-	problems []Problem
-	seen     map[string]bool // problems, by place and code
-	key      string          // of the operation that is being read
+	mainFile *file
+	// files are all files by name. A file that could not be loaded has an error
+	// and no root, so that it is not fetched twice.
+	files      map[string]*file
+	totalBytes int
+	// resolvedRefs caches the targets of references, so that the same ref
+	// returns the same Node.
+	resolvedRefs map[refKey]*Node
+	// anchorsByFile are the $anchors and $ids of a file, collected when one is
+	// first asked for.
+	anchorsByFile map[string]map[string]*Node
+	// recursiveTargets maps the holder of a $recursiveRef to the schema that it
+	// means.
+	recursiveTargets map[*Node]*Node
+	// pendingSchemas are targets of references that are not translated yet.
+	pendingSchemas []pendingSchema
+	problems       []Problem
+	// reported holds the problems so far by position and code: a shared part is
+	// reported once.
+	reported map[string]bool
+	// operationKey is the Key of the operation that is being read; problems
+	// carry it.
+	operationKey string
 }
 
-// queued is a schema to look at, and how it was come by.
-type queued struct {
+// pendingSchema is a schema to translate, and the JSON pointer of the reference
+// that led to it.
+type pendingSchema struct {
 	schema  *Node
 	pointer string
 }
 
+// file is one file of the document.
 type file struct {
 	name, url string
 	root      *Node
 	err       error
 }
 
-type lookup struct{ file, ref string }
+// refKey identifies a reference: the same text means different values in
+// different files.
+type refKey struct{ file, ref string }
 
+// newBundle returns the bundle of a text whose tree is root. Other files are
+// loaded with the Fetch of in.
 func newBundle(ctx context.Context, in *Input, root *Node) *bundle {
 	main := &file{name: in.Name, url: in.URL, root: root}
 	return &bundle{
-		ctx: ctx, meter: MeterOf(ctx), fetch: in.fetch, main: main, files: map[string]*file{in.Name: main}, size: len(in.Text),
-		found: map[lookup]*Node{}, anchors: map[string]map[string]*Node{}, around: map[*Node]*Node{}, seen: map[string]bool{},
+		ctx: ctx, meter: MeterOf(ctx), fetch: in.fetch, mainFile: main, files: map[string]*file{in.Name: main}, totalBytes: len(in.Text),
+		resolvedRefs: map[refKey]*Node{}, anchorsByFile: map[string]map[string]*Node{}, recursiveTargets: map[*Node]*Node{}, reported: map[string]bool{},
 	}
 }
 
-// where is the way to a value, for its JSON pointer.
-type where struct {
-	up      *where
+// pointerPath is the path to a value as a linked list. Its JSON pointer is
+// built only if a problem needs it.
+type pointerPath struct {
+	parent  *pointerPath
 	segment string
 }
 
-func (w *where) to(segment string) *where { return &where{w, segment} }
+// child returns the path to a member or element.
+func (w *pointerPath) child(segment string) *pointerPath { return &pointerPath{w, segment} }
 
-func (w *where) pointer() string {
+// jsonPointer returns the path as a JSON pointer. The segment of a root is a
+// whole pointer, which translatePending sets.
+func (w *pointerPath) jsonPointer() string {
 	if w == nil {
 		return ""
 	}
-	if w.up == nil {
+	if w.parent == nil {
 		return w.segment // a pointer already
 	}
-	return w.up.pointer() + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(w.segment)
+	return w.parent.jsonPointer() + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(w.segment)
 }
 
-// report keeps a problem, once for its place and code.
-func (b *bundle) report(at Position, w *where, severity Severity, code Code, message, remedy string) {
+// reportProblem adds a problem, once for its position and code.
+func (b *bundle) reportProblem(at Position, w *pointerPath, severity Severity, code Code, message, remedy string) {
 	if at.File == "" {
-		at.File = b.main.name
+		at.File = b.mainFile.name
 	}
 	id := fmt.Sprint(at.File, ":", at.Line, ":", at.Column, " ", code)
-	if b.seen[id] {
+	if b.reported[id] {
 		return
 	}
-	b.seen[id] = true
-	b.problems = append(b.problems, Problem{At: at, Pointer: w.pointer(), Severity: severity, Code: code, Message: message, Remedy: remedy, Key: b.key})
+	b.reported[id] = true
+	b.problems = append(b.problems, Problem{At: at, Pointer: w.jsonPointer(), Severity: severity, Code: code, Message: message, Remedy: remedy, Key: b.operationKey})
 }
 
-// errBlocked and errMissing say why a reference leads nowhere.
+// errBlocked and errMissing say why a reference leads nowhere. Messages to
+// users contain their texts.
 var (
 	errBlocked = errors.New("it leads out of the document's own origin")
 	errMissing = errors.New("nothing is there")
 )
 
-// Resolve finds what a reference names. It is safe for use by several once the
-// document was read.
-func (b *bundle) Resolve(ref string, from *Node) (*Node, error) { return b.resolve(ref, from, 0) }
+// Resolve implements Schemas. It is safe for concurrent use once the document
+// is read.
+func (b *bundle) Resolve(ref string, from *Node) (*Node, error) { return b.resolveRef(ref, from, 0) }
 
-// resolve is Resolve; hops counts the references that were followed on the way.
-func (b *bundle) resolve(ref string, from *Node, hops int) (*Node, error) {
-	if n := b.around[from]; n != nil {
+// resolveRef is Resolve. hops counts the references that were followed on the
+// way and bounds those that lead to each other.
+func (b *bundle) resolveRef(ref string, from *Node, hops int) (*Node, error) {
+	if n := b.recursiveTargets[from]; n != nil {
 		return n, nil
 	}
-	key := lookup{from.place(b.main.name).File, ref}
-	if n := b.found[key]; n != nil {
+	key := refKey{from.positionOrStart(b.mainFile.name).File, ref}
+	if n := b.resolvedRefs[key]; n != nil {
 		return n, nil
 	}
 	f := b.files[key.file]
 	if f == nil {
-		f = b.main
+		f = b.mainFile
 	}
 	base, fragment, _ := strings.Cut(ref, "#")
 	if base != "" {
-		other, err := b.other(f, base)
+		other, err := b.loadFile(f, base)
 		if err != nil {
-			if n := b.byName(ref); n != nil {
+			if n := b.findByName(ref); n != nil {
 				return n, nil
 			}
 			return nil, err
 		}
 		f = other
 	}
-	n, err := b.at(f, fragment, hops)
+	n, err := b.followFragment(f, fragment, hops)
+	// The cache is written only while the document is read: afterwards several
+	// goroutines resolve.
 	if err == nil && b.ctx != nil {
-		b.found[key] = n
+		b.resolvedRefs[key] = n
 	}
 	return n, err
 }
 
-// byName finds what old documents refer to by a bare name.
-func (b *bundle) byName(name string) *Node {
+// findByName finds the schema that an old document refers to by its bare name.
+func (b *bundle) findByName(name string) *Node {
 	if strings.ContainsAny(name, "/#") {
 		return nil
 	}
-	if n := b.main.root.Get("definitions").Get(name); n != nil {
+	if n := b.mainFile.root.Get("definitions").Get(name); n != nil {
 		return n
 	}
-	return b.main.root.Get("components").Get("schemas").Get(name)
+	return b.mainFile.root.Get("components").Get("schemas").Get(name)
 }
 
-// at follows a fragment through a file, and through references on the way.
-func (b *bundle) at(f *file, fragment string, hops int) (*Node, error) {
+// followFragment follows a JSON pointer or anchor through a file. It also
+// follows references that it meets on the way, since real documents point into
+// schemas that are themselves references.
+func (b *bundle) followFragment(f *file, fragment string, hops int) (*Node, error) {
 	n := f.root
 	if fragment != "" && !strings.HasPrefix(fragment, "/") {
-		if n = b.anchorsOf(f)[fragment]; n == nil {
+		if n = b.collectAnchors(f)[fragment]; n == nil {
 			return nil, errMissing
 		}
 		return n, nil
@@ -154,14 +187,14 @@ func (b *bundle) at(f *file, fragment string, hops int) (*Node, error) {
 		if b.ctx != nil {
 			b.meter.Spend(1 + len(n.Members)/16)
 		}
-		next := step(n, segment)
+		next := lookUpSegment(n, segment)
 		for next == nil && hops < 32 && n.Get("$ref") != nil {
 			hops++
 			var err error
-			if n, err = b.resolve(n.Get("$ref").Str(), n, hops); err != nil {
+			if n, err = b.resolveRef(n.Get("$ref").Str(), n, hops); err != nil {
 				return nil, err
 			}
-			next = step(n, segment)
+			next = lookUpSegment(n, segment)
 		}
 		if n = next; n == nil {
 			return nil, errMissing
@@ -173,8 +206,9 @@ func (b *bundle) at(f *file, fragment string, hops int) (*Node, error) {
 	return n, nil
 }
 
-// step takes one segment of a pointer, which may be written in several ways.
-func step(n *Node, segment string) *Node {
+// lookUpSegment returns the value at one segment of a JSON pointer. It accepts
+// segments with and without URL encoding, because documents write both.
+func lookUpSegment(n *Node, segment string) *Node {
 	if n == nil {
 		return nil
 	}
@@ -194,9 +228,10 @@ func step(n *Node, segment string) *Node {
 	return nil
 }
 
-// anchorsOf finds $anchor, $dynamicAnchor and $id of a file.
-func (b *bundle) anchorsOf(f *file) map[string]*Node {
-	if m := b.anchors[f.name]; m != nil || b.ctx == nil {
+// collectAnchors returns the values of a file with an $anchor, $dynamicAnchor
+// or $id, by that name.
+func (b *bundle) collectAnchors(f *file) map[string]*Node {
+	if m := b.anchorsByFile[f.name]; m != nil || b.ctx == nil {
 		return m
 	}
 	m := map[string]*Node{}
@@ -217,12 +252,14 @@ func (b *bundle) anchorsOf(f *file) map[string]*Node {
 	if f.root != nil {
 		walk(f.root)
 	}
-	b.anchors[f.name] = m
+	b.anchorsByFile[f.name] = m
 	return m
 }
 
-// other is another file, brought once.
-func (b *bundle) other(from *file, ref string) (*file, error) {
+// loadFile returns another file, which it fetches once. ref is resolved against
+// the address of from. The error wraps errBlocked for every file that may not
+// be loaded or cannot be.
+func (b *bundle) loadFile(from *file, ref string) (*file, error) {
 	if from.url == "" {
 		return nil, fmt.Errorf("%w: the document has no address that other files could be beside", errBlocked)
 	}
@@ -236,8 +273,8 @@ func (b *bundle) other(from *file, ref string) (*file, error) {
 	}
 	to.Fragment = ""
 	name := to.String()
-	if name == b.main.url {
-		return b.main, nil
+	if name == b.mainFile.url {
+		return b.mainFile, nil
 	}
 	if f := b.files[name]; f != nil {
 		return f, f.err
@@ -246,9 +283,9 @@ func (b *bundle) other(from *file, ref string) (*file, error) {
 	switch {
 	case b.ctx == nil || b.fetch == nil:
 		return nil, errBlocked
-	case !beside(b.main.url, to):
+	case !belongsToDocument(b.mainFile.url, to):
 		f.err = errBlocked
-	case len(b.files) > maxFiles || b.size > maxText:
+	case len(b.files) > maxFiles || b.totalBytes > maxTextBytes:
 		f.err = fmt.Errorf("%w: the document has too many files or is too large", errBlocked)
 	default:
 		source, err := b.fetch(b.ctx, name)
@@ -256,22 +293,24 @@ func (b *bundle) other(from *file, ref string) (*file, error) {
 			f.err = fmt.Errorf("%w: %w", errBlocked, err)
 			break
 		}
-		b.size += len(source)
-		if b.size > maxText {
+		b.totalBytes += len(source)
+		if b.totalBytes > maxTextBytes {
 			f.err = fmt.Errorf("%w: the document is too large with it", errBlocked)
 			break
 		}
 		var found []Problem
-		f.root, found = parse(name, source)
+		f.root, found = parseText(name, source)
 		b.problems = append(b.problems, found...)
 	}
 	b.files[name] = f
 	return f, f.err
 }
 
-// beside says whether a file may belong to a document: it is of the same origin,
-// and where that is a folder, below it.
-func beside(main string, to *url.URL) bool {
+// belongsToDocument reports whether a file may belong to the document at main.
+// It must have the same origin, and in a file system it must be below the
+// folder of the document. Without this check a document could make the gateway
+// fetch any address.
+func belongsToDocument(main string, to *url.URL) bool {
 	m, err := url.Parse(main)
 	if err != nil || m.Scheme != to.Scheme || m.Host != to.Host || to.User != nil {
 		return false
@@ -283,9 +322,10 @@ func beside(main string, to *url.URL) bool {
 	return strings.HasPrefix(path.Clean(to.Path), strings.TrimSuffix(dir, "/")+"/")
 }
 
-// deref follows references from a value that is no schema. It gives nil, with a
-// problem, where they lead nowhere.
-func (b *bundle) deref(n *Node, w *where) *Node {
+// followRefs follows references from a value that is no schema, such as a
+// parameter. It returns nil, with a problem, if they lead nowhere or in a
+// circle.
+func (b *bundle) followRefs(n *Node, w *pointerPath) *Node {
 	var visited []*Node
 	for n != nil {
 		ref := n.Get("$ref")
@@ -293,13 +333,13 @@ func (b *bundle) deref(n *Node, w *where) *Node {
 			return n
 		}
 		if slices.Contains(visited, n) || len(visited) > 32 {
-			b.report(ref.At, w, Error, UnresolvedRef, "The reference leads back to itself.", "Let it name what is meant.")
+			b.reportProblem(ref.At, w, Error, UnresolvedRef, "The reference leads back to itself.", "Let it name what is meant.")
 			return nil
 		}
 		visited = append(visited, n)
 		to, err := b.Resolve(ref.Str(), n)
 		if err != nil {
-			b.unresolved(ref, w, err)
+			b.reportUnresolved(ref, w, err)
 			return nil
 		}
 		n = to
@@ -307,11 +347,11 @@ func (b *bundle) deref(n *Node, w *where) *Node {
 	return n
 }
 
-// unresolved reports a reference that leads nowhere.
-func (b *bundle) unresolved(ref *Node, w *where, err error) {
+// reportUnresolved reports a reference that leads nowhere.
+func (b *bundle) reportUnresolved(ref *Node, w *pointerPath, err error) {
 	code, remedy := UnresolvedRef, "Define it, or correct the reference."
 	if errors.Is(err, errBlocked) {
 		code, remedy = ExternalRefBlocked, "Put the parts into one document, or let all its files come from one address."
 	}
-	b.report(ref.At, w, Error, code, fmt.Sprintf("The reference %q leads nowhere: %s.", clip(ref.Str(), 200), cmp.Or(err, errMissing)), remedy)
+	b.reportProblem(ref.At, w, Error, code, fmt.Sprintf("The reference %q leads nowhere: %s.", truncateText(ref.Str(), 200), cmp.Or(err, errMissing)), remedy)
 }

@@ -1,11 +1,23 @@
 // Package doc reads the documentation of an API, whatever its format, into one
-// model: operations, with where in the text each of them stands. It never gives
-// up on a document: what it cannot use becomes a [Problem] with a place, and
-// costs no other operation.
+// model: a [Document] with its operations and the position of each of them in
+// the text. It never gives up on a document. A part that it cannot use becomes
+// a [Problem] with a position and costs no other operation.
 //
-// [apigen/tool] makes tools of what is read here, [apigen/call] sends their
-// requests. Nothing here knows of MCP, and nothing here dials: other files of a
-// document come through a [Fetch] that its user gives.
+// apigen calls [Read] with the readers of apigen/graphql and apigen/rest beside
+// those of this package. [apigen/tool] builds tools of the operations,
+// [apigen/call] sends their requests. Nothing here knows MCP, and nothing here
+// dials: other files of a document come through a [Fetch] that the caller
+// provides.
+//
+// Read the files in this order:
+//   - doc.go and operation.go: the model.
+//   - read.go: how a reader is chosen.
+//   - node.go, json.go and yaml.go: the text as a tree with positions.
+//   - bundle.go and schema.go: references between files, and the translation of
+//     schemas to JSON Schema 2020-12.
+//   - paths.go with openapi.go and swagger.go: operations, and the two dialects
+//     that differ in them.
+//   - meter.go: the budget that ends work on hostile documents.
 //
 // [apigen/tool]: https://pkg.go.dev/github.com/junctor-mcp/junctor/internal/apigen/tool
 // [apigen/call]: https://pkg.go.dev/github.com/junctor-mcp/junctor/internal/apigen/call
@@ -13,10 +25,12 @@ package doc
 
 import "context"
 
-// Format is how a document is written.
+// Format names the notation of a document. The value is part of the API and of
+// stored servers.
 type Format string
 
-// Formats that are read.
+// The formats that a reader exists for, in this package, apigen/graphql or
+// apigen/rest.
 const (
 	OpenAPI       Format = "openapi" // 3.0, 3.1 and 3.2
 	Swagger       Format = "swagger" // 2.0
@@ -31,51 +45,74 @@ const (
 	Table         Format = "table" // filled in by a person
 )
 
-// Source is a document's text and where it comes from.
+// Source is the text of a document and its origin.
 type Source struct {
-	Name string // a file name or URL, as diagnostics show it
-	URL  string // what relative references and servers are resolved against; "" where it has none
+	// Name is a file name or URL. Diagnostics show it.
+	Name string
+	// URL is the address against which relative references and servers are
+	// resolved. It is empty for a document without an address, such as an
+	// upload; such a document can refer to no other file.
+	URL  string
 	Text []byte
-	As   Format // "" is whatever it turns out to be
+	// As restricts reading to one format. Empty tries every reader.
+	As Format
 
-	// Saved are GraphQL operations, or manifests of persisted ones, that somebody
-	// wrote for the API: they become operations as they are.
+	// Saved are GraphQL operations, or manifests of persisted ones, that the
+	// user wrote for the API. Each becomes an operation unchanged.
 	Saved []Source
 
 	meter *Meter
 }
 
-// Meter bounds the work on the document; nil does not.
+// Meter returns the budget of the read that this source belongs to. It is nil
+// outside of a read, and a nil Meter bounds nothing.
 func (s *Source) Meter() *Meter { return s.meter }
 
-// Fetch brings another file of the same document. It decides what may be
-// fetched at all; its error becomes a Problem.
+// Fetch loads another file of the same document. The caller decides in it which
+// addresses may be fetched at all, since a document can name any. Its error
+// becomes a Problem; reading goes on.
 type Fetch func(ctx context.Context, url string) ([]byte, error)
 
-// Document is what was read.
+// Document is the result of reading: everything that the tools of an API are
+// built from. Schemas stays usable after the read and is safe for concurrent
+// use.
 type Document struct {
-	Format      Format
-	Version     string // of the format, such as 3.1.0
-	Title       string
-	Edition     string // of the API itself
+	Format Format
+	// Version is the version of the format, such as 3.1.0.
+	Version string
+	Title   string
+	// Edition is the version of the API itself.
+	Edition     string
 	Description string
 	Servers     []Server
-	Schemes     map[string]Scheme // by the name the document gives them
-	Operations  []*Operation      // as they stand in the document
-	Schemas     Schemas           // where the $refs of operations lead
-	Models      []Model           // the data models, for people to look at
-	Problems    []Problem         // all of them, those of operations included, by place
-	Tried       []Attempt         // one for each reader that looked at the text, the last is that of Format
+	// Schemes are the ways to authenticate, by the name that the document gives
+	// them. Requirements refer to these names.
+	Schemes map[string]Scheme
+	// Operations are in the order of the document.
+	Operations []*Operation
+	// Schemas resolves the $refs inside the schemas of operations.
+	Schemas Schemas
+	// Models are the named data models. Only previews show them.
+	Models []Model
+	// Problems are all problems, those of operations included, sorted by
+	// position.
+	Problems []Problem
+	// Tried has one attempt for each reader that looked at the text. The last
+	// one is the reader of Format.
+	Tried []Attempt
 }
 
-// Attempt is how one reader fared.
+// Attempt is the outcome of one reader: it took the document, or it says why
+// not.
 type Attempt struct {
 	Format Format `json:"format"`
 	Took   bool   `json:"took"`
-	Reason string `json:"reason,omitempty"` // why it did not take the document
+	// Reason says why the reader did not take the document.
+	Reason string `json:"reason,omitempty"`
 }
 
-// Model is a data model that the document names.
+// Model is a data model that the document names. Fields lists its own
+// properties only, not those of schemas that it refers to.
 type Model struct {
 	Name   string   `json:"name"`
 	Fields []string `json:"fields,omitempty"`
@@ -89,21 +126,23 @@ type Position struct {
 	Column int32  `json:"column"`
 }
 
-// Severity says how bad a problem is.
+// Severity says how much a problem costs. The value is part of the API.
 type Severity string
 
-// Severities.
+// The severities, from the worst to the mildest.
 const (
 	Error   Severity = "error"   // something is left out or cannot be called
 	Warning Severity = "warning" // something was guessed or repaired
 	Hint    Severity = "hint"    // it works, and could be better
 )
 
-// Code names a kind of problem.
+// Code names a kind of problem. The value is part of the API and of stored
+// tools.
 type Code string
 
-// Codes that several readers share. An operation that has one of the first four
-// for something it cannot be called without is incomplete.
+// Codes that several readers share. Operation.Incomplete and Operation.Partial
+// hold the codes that keep an operation from being called, or that leave
+// something unknown.
 const (
 	UnresolvedRef       Code = "unresolved_ref"
 	ExternalRefBlocked  Code = "external_ref_blocked"
@@ -114,24 +153,30 @@ const (
 	DuplicatePath       Code = "duplicate_path"
 	Syntax              Code = "syntax"          // the text breaks the rules of its format
 	Repaired            Code = "repaired"        // the text was changed before it could be read
-	DuplicateKey        Code = "duplicate_key"   // a member stands there twice
-	WrongType           Code = "wrong_type"      // such as a string where a list belongs
-	Missing             Code = "missing"         // something that the format wants
-	UnknownValue        Code = "unknown_value"   // a word that the format does not have
-	DuplicateID         Code = "duplicate_id"    // two operations of one operationId
-	UnknownMethod       Code = "unknown_method"  // no operation is made of it
+	DuplicateKey        Code = "duplicate_key"   // one object has a member twice
+	WrongType           Code = "wrong_type"      // such as a string in the place of a list
+	Missing             Code = "missing"         // a part that the format requires
+	UnknownValue        Code = "unknown_value"   // a value that the format does not define
+	DuplicateID         Code = "duplicate_id"    // two operations have one operationId
+	UnknownMethod       Code = "unknown_method"  // the method is unknown, and no operation is made of it
 	UnreadEndpoint      Code = "unread_endpoint" // a line names an endpoint that no operation is made of
-	BodyUnknown         Code = "body_unknown"    // a body is taken, and nothing says what is in it
+	BodyUnknown         Code = "body_unknown"    // the operation takes a body of unknown content
 	TooLarge            Code = "too_large"
 )
 
-// Problem is something in a document that is wrong, missing or was guessed.
+// Problem is a fault or gap in a document, or a guess of a reader. Message and
+// Remedy are sentences for users: the first says what is wrong, the second what
+// to change.
 type Problem struct {
-	At       Position `json:"at"`
-	Pointer  string   `json:"pointer"` // JSON pointer, where the format has any
+	At Position `json:"at"`
+	// Pointer is a JSON pointer to the value. It is empty in formats that have
+	// none.
+	Pointer  string   `json:"pointer"`
 	Severity Severity `json:"severity"`
 	Code     Code     `json:"code"`
 	Message  string   `json:"message"`
 	Remedy   string   `json:"remedy,omitempty"`
-	Key      string   `json:"operation,omitempty"` // Key of the operation it belongs to
+	// Key is the Key of the operation that the problem belongs to; empty for a
+	// problem of the whole document.
+	Key string `json:"operation,omitempty"`
 }

@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds how deep values are nested. Real documents have some twenty
-// levels.
+// maxDepth bounds how deep values are nested. It keeps the recursive parser
+// from using up the stack. Real documents have some twenty levels.
 const maxDepth = 1000
 
-// maxNodes bounds how many values a text has: each takes more memory than its
-// text may. GitHub's document has half a million.
+// maxNodes bounds the number of values in a text: each takes more memory than
+// its text. GitHub's document has half a million values.
 const maxNodes = 5 << 19
 
-// parseJSON reads a JSON text, with the place of every value. Where the text
-// breaks off or breaks the rules, what stood before is there, and the fault says
-// where it is. Trailing commas are passed over with a warning.
+// parseJSON parses a JSON text and records the position of every value. If the
+// text breaks off or breaks the syntax, it returns the values before the fault
+// and a problem at the fault. It accepts trailing commas with a warning.
 func parseJSON(file, source string) (*Node, []Problem) {
 	r := jsonReader{file: file, text: source, line: 1}
-	r.space()
-	n := r.value(0)
+	r.skipSpace()
+	n := r.parseValue(0)
 	if r.fault == nil {
-		if r.space(); r.pos < len(r.text) {
-			r.fail("something follows the end of the document")
+		if r.skipSpace(); r.pos < len(r.text) {
+			r.setFault("something follows the end of the document")
 		}
 	}
 	if r.fault != nil {
@@ -33,48 +33,60 @@ func parseJSON(file, source string) (*Node, []Problem) {
 	return n, r.problems
 }
 
+// jsonReader is the state of one parse. encoding/json is not used because it
+// reports no positions and returns nothing of a broken text.
 type jsonReader struct {
 	file, text string
 	pos        int
 	line       int32
-	start      int // of the line
-	wide       int // bytes of the line so far that continue a character
-	slab       []Node
-	nodes      int
-	fault      *Problem // the first one: reading ends there
-	problems   []Problem
+	// lineStart is the offset at which the current line begins.
+	lineStart int
+	// continuationBytes counts the bytes of the current line that continue a
+	// UTF-8 character, so that columns count characters.
+	continuationBytes int
+	// freeNodes is the unused rest of the last allocated slab of nodes.
+	freeNodes []Node
+	nodeCount int
+	// fault is the first syntax error. Parsing ends there.
+	fault    *Problem
+	problems []Problem
 }
 
-func (r *jsonReader) here() Position {
-	return Position{File: r.file, Line: r.line, Column: int32(r.pos-r.start-r.wide) + 1} //nolint:gosec // a document has at most 32 MB
+// currentPosition returns the position of the next byte to parse.
+func (r *jsonReader) currentPosition() Position {
+	return Position{File: r.file, Line: r.line, Column: int32(r.pos-r.lineStart-r.continuationBytes) + 1} //nolint:gosec // a document has at most 32 MB
 }
 
-func (r *jsonReader) fail(message string) {
+// setFault records a syntax error at the current position. Later errors are
+// consequences of the first and are dropped.
+func (r *jsonReader) setFault(message string) {
 	if r.fault == nil {
 		r.fault = &Problem{
-			At: r.here(), Severity: Error, Code: Syntax, Message: "Invalid JSON: " + message + ".",
+			At: r.currentPosition(), Severity: Error, Code: Syntax, Message: "Invalid JSON: " + message + ".",
 			Remedy: "Correct the text here; what stands before was read, what follows was not.",
 		}
 	}
 }
 
-// node makes one, from a slab: documents have hundreds of thousands.
-func (r *jsonReader) node(kind Kind) *Node {
-	if len(r.slab) == 0 {
-		r.slab = make([]Node, 256)
+// newNode returns a node at the current position. It allocates nodes in slabs,
+// because documents have hundreds of thousands of them.
+func (r *jsonReader) newNode(kind Kind) *Node {
+	if len(r.freeNodes) == 0 {
+		r.freeNodes = make([]Node, 256)
 	}
-	n := &r.slab[0]
-	r.slab = r.slab[1:]
-	n.Kind, n.At = kind, r.here()
+	n := &r.freeNodes[0]
+	r.freeNodes = r.freeNodes[1:]
+	n.Kind, n.At = kind, r.currentPosition()
 	return n
 }
 
-func (r *jsonReader) space() {
+// skipSpace skips white space and counts lines.
+func (r *jsonReader) skipSpace() {
 	for r.pos < len(r.text) {
 		switch r.text[r.pos] {
 		case '\n':
 			r.pos++
-			r.line, r.start, r.wide = r.line+1, r.pos, 0
+			r.line, r.lineStart, r.continuationBytes = r.line+1, r.pos, 0
 		case ' ', '\t', '\r':
 			r.pos++
 		default:
@@ -83,56 +95,60 @@ func (r *jsonReader) space() {
 	}
 }
 
-func (r *jsonReader) value(depth int) *Node {
+// parseValue parses the value at the current position. It returns nil, with a
+// fault, if none is there or a limit is reached.
+func (r *jsonReader) parseValue(depth int) *Node {
 	if depth > maxDepth {
-		r.fail("values are nested more than " + strconv.Itoa(maxDepth) + " deep")
+		r.setFault("values are nested more than " + strconv.Itoa(maxDepth) + " deep")
 		return nil
 	}
 	if r.pos >= len(r.text) {
-		r.fail("the text ends where a value is expected")
+		r.setFault("the text ends where a value is expected")
 		return nil
 	}
-	if r.nodes++; r.nodes > maxNodes {
-		r.fail("it has more values than can be read")
+	if r.nodeCount++; r.nodeCount > maxNodes {
+		r.setFault("it has more values than can be read")
 		r.fault.Code = TooLarge
 		return nil
 	}
 	switch r.text[r.pos] {
 	case '{':
-		return r.object(depth)
+		return r.parseObject(depth)
 	case '[':
-		return r.array(depth)
+		return r.parseArray(depth)
 	case '"':
-		n := r.node(String)
-		n.Text = r.str()
+		n := r.newNode(String)
+		n.Text = r.parseString()
 		return n
 	default:
-		return r.word()
+		return r.parseLiteral()
 	}
 }
 
-func (r *jsonReader) object(depth int) *Node {
-	n := r.node(Object)
+// parseObject parses an object. Of a broken one it returns the members before
+// the fault, marked as broken.
+func (r *jsonReader) parseObject(depth int) *Node {
+	n := r.newNode(Object)
 	r.pos++
 	var members []Member
 	for {
-		if r.space(); r.ends('}', len(members) > 0) || r.fault != nil {
+		if r.skipSpace(); r.consumeSeparatorOrEnd('}', len(members) > 0) || r.fault != nil {
 			break
 		}
 		if r.pos >= len(r.text) || r.text[r.pos] != '"' {
-			r.fail("the name of a member is expected, in double quotes")
+			r.setFault("the name of a member is expected, in double quotes")
 			break
 		}
-		m := Member{At: r.here(), Key: r.str()}
-		if r.space(); r.fault == nil && (r.pos >= len(r.text) || r.text[r.pos] != ':') {
-			r.fail("a colon is expected after " + strconv.Quote(m.Key))
+		m := Member{At: r.currentPosition(), Key: r.parseString()}
+		if r.skipSpace(); r.fault == nil && (r.pos >= len(r.text) || r.text[r.pos] != ':') {
+			r.setFault("a colon is expected after " + strconv.Quote(m.Key))
 		}
 		if r.fault != nil {
 			break
 		}
 		r.pos++
-		r.space()
-		if m.Value = r.value(depth + 1); m.Value != nil {
+		r.skipSpace()
+		if m.Value = r.parseValue(depth + 1); m.Value != nil {
 			members = append(members, m)
 		}
 		if r.fault != nil {
@@ -144,15 +160,17 @@ func (r *jsonReader) object(depth int) *Node {
 	return n
 }
 
-func (r *jsonReader) array(depth int) *Node {
-	n := r.node(Array)
+// parseArray parses an array. Of a broken one it returns the elements before
+// the fault, marked as broken.
+func (r *jsonReader) parseArray(depth int) *Node {
+	n := r.newNode(Array)
 	r.pos++
 	var items []*Node
 	for {
-		if r.space(); r.ends(']', len(items) > 0) || r.fault != nil {
+		if r.skipSpace(); r.consumeSeparatorOrEnd(']', len(items) > 0) || r.fault != nil {
 			break
 		}
-		if v := r.value(depth + 1); v != nil {
+		if v := r.parseValue(depth + 1); v != nil {
 			items = append(items, v)
 		}
 		if r.fault != nil {
@@ -164,16 +182,18 @@ func (r *jsonReader) array(depth int) *Node {
 	return n
 }
 
-// ends takes the comma before the next member, or the bracket that ends all.
-func (r *jsonReader) ends(bracket byte, after bool) bool {
+// consumeSeparatorOrEnd consumes the comma before the next member or element,
+// or the closing bracket. It reports whether the container ended. after says
+// that a member or element came before, so that a comma is required.
+func (r *jsonReader) consumeSeparatorOrEnd(bracket byte, after bool) bool {
 	if r.pos >= len(r.text) {
-		r.fail("the text ends before a " + string(bracket))
+		r.setFault("the text ends before a " + string(bracket))
 		return true
 	}
 	if after && r.text[r.pos] == ',' {
-		comma := r.here()
+		comma := r.currentPosition()
 		r.pos++
-		if r.space(); r.pos < len(r.text) && r.text[r.pos] == bracket {
+		if r.skipSpace(); r.pos < len(r.text) && r.text[r.pos] == bracket {
 			r.problems = append(r.problems, Problem{At: comma, Severity: Warning, Code: Repaired, Message: "A comma stands before a " + string(bracket) + "; it was passed over.", Remedy: "Take the comma out."})
 		} else {
 			return false
@@ -184,13 +204,14 @@ func (r *jsonReader) ends(bracket byte, after bool) bool {
 		return true
 	}
 	if after {
-		r.fail("a comma or a " + string(bracket) + " is expected")
+		r.setFault("a comma or a " + string(bracket) + " is expected")
 	}
 	return false
 }
 
-// str reads a string. Most have no escapes and are parts of the text itself.
-func (r *jsonReader) str() string {
+// parseString parses a string. Most strings have no escapes; these are slices
+// of the text and need no copy.
+func (r *jsonReader) parseString() string {
 	r.pos++
 	begin := r.pos
 	for r.pos < len(r.text) {
@@ -200,23 +221,24 @@ func (r *jsonReader) str() string {
 			r.pos++
 			return s
 		case '\\':
-			return r.escaped(begin)
+			return r.parseEscapedString(begin)
 		case '\n':
-			r.fail("a string is not closed at the end of its line")
+			r.setFault("a string is not closed at the end of its line")
 			return r.text[begin:r.pos]
 		default:
 			if c&0xC0 == 0x80 {
-				r.wide++
+				r.continuationBytes++
 			}
 			r.pos++
 		}
 	}
-	r.fail("the text ends inside a string")
+	r.setFault("the text ends inside a string")
 	return r.text[begin:]
 }
 
-// escaped goes on with a string at its first backslash.
-func (r *jsonReader) escaped(begin int) string {
+// parseEscapedString continues a string at its first backslash; begin is the
+// offset of its first character.
+func (r *jsonReader) parseEscapedString(begin int) string {
 	var b strings.Builder
 	b.WriteString(r.text[begin:r.pos])
 	for r.pos < len(r.text) {
@@ -226,39 +248,41 @@ func (r *jsonReader) escaped(begin int) string {
 			r.pos++
 			return b.String()
 		case c == '\n':
-			r.fail("a string is not closed at the end of its line")
+			r.setFault("a string is not closed at the end of its line")
 			return b.String()
 		case c != '\\':
 			if c&0xC0 == 0x80 {
-				r.wide++
+				r.continuationBytes++
 			}
 			b.WriteByte(c)
 			r.pos++
 		case r.pos+1 >= len(r.text):
-			r.fail("the text ends inside a string")
+			r.setFault("the text ends inside a string")
 			return b.String()
 		default:
 			r.pos++
-			r.escape(&b)
+			r.decodeEscape(&b)
 		}
 		if r.fault != nil {
 			return b.String()
 		}
 	}
-	r.fail("the text ends inside a string")
+	r.setFault("the text ends inside a string")
 	return b.String()
 }
 
-func (r *jsonReader) escape(b *strings.Builder) {
+// decodeEscape decodes the escape after a backslash into b. A surrogate without
+// its partner becomes U+FFFD, as encoding/json does it.
+func (r *jsonReader) decodeEscape(b *strings.Builder) {
 	c := r.text[r.pos]
 	if i := strings.IndexByte(`"\/bfnrt`, c); i >= 0 {
 		b.WriteByte("\"\\/\b\f\n\r\t"[i])
 		r.pos++
 		return
 	}
-	one, ok := r.hex()
+	one, ok := r.decodeHex()
 	if c != 'u' || !ok {
-		r.fail("\\" + string(rune(c)) + " is no escape of JSON")
+		r.setFault("\\" + string(rune(c)) + " is no escape of JSON")
 		return
 	}
 	r.pos += 5
@@ -266,7 +290,7 @@ func (r *jsonReader) escape(b *strings.Builder) {
 		two := rune(utf8.RuneError)
 		if strings.HasPrefix(r.text[r.pos:], `\u`) {
 			r.pos++
-			if second, ok := r.hex(); ok {
+			if second, ok := r.decodeHex(); ok {
 				two = second
 			}
 			r.pos--
@@ -278,8 +302,8 @@ func (r *jsonReader) escape(b *strings.Builder) {
 	b.WriteRune(one)
 }
 
-// hex reads the four digits after a u.
-func (r *jsonReader) hex() (rune, bool) {
+// decodeHex decodes the four digits after a u, without consuming them.
+func (r *jsonReader) decodeHex() (rune, bool) {
 	if r.pos+5 > len(r.text) {
 		return 0, false
 	}
@@ -287,8 +311,8 @@ func (r *jsonReader) hex() (rune, bool) {
 	return rune(n), err == nil //nolint:gosec // four hexadecimal digits
 }
 
-// word reads a number, true, false or null.
-func (r *jsonReader) word() *Node {
+// parseLiteral parses a number, true, false or null.
+func (r *jsonReader) parseLiteral() *Node {
 	end := r.pos
 	for end < len(r.text) && strings.IndexByte("+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", r.text[end]) >= 0 {
 		end++
@@ -301,17 +325,18 @@ func (r *jsonReader) word() *Node {
 		kind = Null
 	default:
 		if !isNumber(word) {
-			r.fail("a value is expected, and this is none: " + strconv.Quote(clip(r.text[r.pos:], 20)))
+			r.setFault("a value is expected, and this is none: " + strconv.Quote(truncateText(r.text[r.pos:], 20)))
 			return nil
 		}
 	}
-	n := r.node(kind)
+	n := r.newNode(kind)
 	n.Text = word
 	r.pos = end
 	return n
 }
 
-// isNumber says whether s is a number as JSON writes it.
+// isNumber reports whether s is a number in the notation of JSON. YAML has more
+// notations.
 func isNumber(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	digits := func() (n int) {
@@ -341,8 +366,9 @@ func isNumber(s string) bool {
 	return s == ""
 }
 
-// clip cuts a text for a message.
-func clip(s string, most int) string {
+// truncateText shortens a text of the document for a message, at the boundary
+// of a character.
+func truncateText(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

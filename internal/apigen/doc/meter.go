@@ -8,89 +8,98 @@ import (
 )
 
 // maxSteps bounds the work on one document, in steps of less than a
-// microsecond. The largest documents that are known take a fiftieth of it.
+// microsecond: at most some twenty seconds. The largest known documents take a
+// fiftieth of it.
 const maxSteps = 20_000_000
 
-// Limits of one operation. What exceeds them is shown to people with the reason
-// and becomes no tool.
+// Limits of one operation. An operation beyond them becomes no tool; users see
+// it with the reason.
 const (
-	maxPath       = 4 << 10 // bytes
-	maxVariables  = 100     // in a path
-	maxParameters = 1000
+	maxPathBytes     = 4 << 10 // bytes
+	maxPathVariables = 100     // in a path
+	maxParameters    = 1000
 )
 
-// Meter bounds the work that goes into one document: it ends with its context
-// and after a number of steps. Whoever loops over what a document says spends
-// steps, and leaves the loop by a panic that Run turns into an error, so that
-// recursion need not hand an error back through every level. A nil Meter bounds
-// nothing. It is for one goroutine.
+// Meter bounds the work on one document: the work ends with its context, or
+// after a number of steps. Every loop over the content of a document spends
+// steps. Spend leaves the loop by a panic that Run turns into an error, so that
+// recursive code need not return an error through every level.
+//
+// A nil Meter bounds nothing. A Meter is for one goroutine.
 type Meter struct {
-	ctx   context.Context //nolint:containedctx // it lives for one document
-	left  int
-	check int    // steps until the context is looked at
-	where string // what is being worked on, for the error
+	ctx       context.Context //nolint:containedctx // it lives for one document
+	stepsLeft int
+	// stepsToCheck counts down to the next look at the context, which is too
+	// slow to ask for at every step.
+	stepsToCheck int
+	// subject is the operation that is being worked on, for the error.
+	subject string
 }
 
-// meterKey is the key of the Meter in a context.
+// meterKey is the context key of the Meter.
 type meterKey struct{}
 
-// stop is what Spend panics with.
-type stop struct{ err error }
+// meterPanic is the value that Spend panics with and that Run recovers.
+type meterPanic struct{ err error }
 
-// WithMeter gives a context that carries a Meter for one document. A context
-// that has one keeps it: reading and making tools share their budget.
+// WithMeter returns a context that carries a Meter for one document. If the
+// context already carries one, it is kept: reading a document and building its
+// tools share one budget.
 func WithMeter(ctx context.Context) (context.Context, *Meter) {
 	if m := MeterOf(ctx); m != nil {
 		return ctx, m
 	}
-	m := &Meter{ctx: ctx, left: maxSteps}
+	m := &Meter{ctx: ctx, stepsLeft: maxSteps}
 	return context.WithValue(ctx, meterKey{}, m), m
 }
 
-// MeterOf is the Meter that a context carries, or nil.
+// MeterOf returns the Meter that a context carries, or nil.
 func MeterOf(ctx context.Context) *Meter {
 	m, _ := ctx.Value(meterKey{}).(*Meter)
 	return m
 }
 
-// At says what is being worked on.
+// At sets the subject that an error of Spend names, such as the key of an
+// operation.
 func (m *Meter) At(where string) {
 	if m != nil {
-		m.where = where
+		m.subject = where
 	}
 }
 
-// Spend takes steps from the budget, and ends the work where nothing is left or
-// nobody waits for it any more.
+// Spend takes steps from the budget. It panics, for Run, if the budget is used
+// up or the context has ended. Call it only below Run.
 func (m *Meter) Spend(steps int) {
 	if m == nil {
 		return
 	}
-	m.left -= steps
-	if m.check -= steps; m.check > 0 && m.left >= 0 {
+	m.stepsLeft -= steps
+	if m.stepsToCheck -= steps; m.stepsToCheck > 0 && m.stepsLeft >= 0 {
 		return
 	}
-	m.check = 2000
+	m.stepsToCheck = 2000
 	if err := m.ctx.Err(); err != nil {
-		panic(stop{junctor.AsError(err)})
+		panic(meterPanic{junctor.AsError(err)})
 	}
-	if m.left < 0 {
+	if m.stepsLeft < 0 {
 		at := ""
-		if m.where != "" {
-			at = " at " + clip(m.where, 200)
+		if m.subject != "" {
+			at = " at " + truncateText(m.subject, 200)
 		}
-		panic(stop{junctor.Errorf(junctor.CodeTooLarge, "the document takes more work than it may%s: its references, parameters or choices multiply; cut it into several documents, or take that part out", at)})
+		panic(meterPanic{junctor.Errorf(junctor.CodeTooLarge, "the document takes more work than it may%s: its references, parameters or choices multiply; cut it into several documents, or take that part out", at)})
 	}
 }
 
-// Spent is how many steps were taken.
-func (m *Meter) Spent() int { return maxSteps - m.left }
+// Spent returns the number of steps that were taken. Tests hold it against the
+// size of documents.
+func (m *Meter) Spent() int { return maxSteps - m.stepsLeft }
 
-// Run calls work, and gives the error that ended it early.
+// Run calls work and returns the error with which Spend ended it early. Other
+// panics pass through.
 func (m *Meter) Run(work func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			ended, ok := p.(stop)
+			ended, ok := p.(meterPanic)
 			if !ok {
 				panic(p)
 			}
@@ -101,16 +110,17 @@ func (m *Meter) Run(work func()) (err error) {
 	return nil
 }
 
-// TooLarge says why an operation is larger than one may be, or "".
+// TooLarge says, in a sentence for users, why an operation exceeds the limits.
+// It returns "" for an operation within them.
 func (op *Operation) TooLarge() string {
 	switch {
-	case len(op.Path) > maxPath:
-		return fmt.Sprintf("Its path has %d bytes; at most %d are taken.", len(op.Path), maxPath)
+	case len(op.Path) > maxPathBytes:
+		return fmt.Sprintf("Its path has %d bytes; at most %d are taken.", len(op.Path), maxPathBytes)
 	case len(op.Params) > maxParameters:
 		return fmt.Sprintf("It has %d parameters; at most %d are taken.", len(op.Params), maxParameters)
 	}
-	if n := len(variable.FindAllStringIndex(op.Path, maxVariables+1)); n > maxVariables {
-		return fmt.Sprintf("Its path has more than %d variables.", maxVariables)
+	if n := len(templateVariable.FindAllStringIndex(op.Path, maxPathVariables+1)); n > maxPathVariables {
+		return fmt.Sprintf("Its path has more than %d variables.", maxPathVariables)
 	}
 	return ""
 }

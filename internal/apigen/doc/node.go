@@ -2,10 +2,11 @@ package doc
 
 import "slices"
 
-// Kind is what a Node is.
+// Kind is the JSON type of a Node.
 type Kind uint8
 
-// Kinds of nodes.
+// The kinds of nodes. Array and Object are last: code compares with >= Array to
+// find values that have parts.
 const (
 	Null Kind = iota + 1
 	Bool
@@ -15,32 +16,43 @@ const (
 	Object
 )
 
-// Node is a value of a document, JSON or YAML, with its place. It is never
-// changed once it was read: several operations share it.
+// Node is a value of a document, JSON or YAML, with its position. Readers may
+// change a Node only while its document is read. Afterwards several operations,
+// and several goroutines, share it.
 type Node struct {
-	Kind    Kind
-	plain   bool     // a schema that was translated to 2020-12
-	broken  bool     // the text ends or goes wrong inside it
-	lost    bool     // a schema whose reference leads nowhere
-	Text    string   // of a scalar: as it stands, unquoted
-	Items   []*Node  // of an array
-	Members []Member // of an object, in the document's order; a key may stand there twice
+	Kind Kind
+	// translated marks a schema that already has the form of JSON Schema
+	// 2020-12. It also ends the walk over schemas that contain themselves.
+	translated bool
+	// broken marks a value inside which the text ends or breaks the syntax.
+	broken bool
+	// unresolved marks a schema whose reference names nothing.
+	unresolved bool
+	// Text is the text of a scalar, unquoted.
+	Text string
+	// Items are the elements of an array.
+	Items []*Node
+	// Members are the members of an object in the order of the document. A key
+	// may occur twice: Get returns the last one.
+	Members []Member
 	At      Position
 }
 
-// Member is one member of an object.
+// Member is one member of an object. At is the position of its key.
 type Member struct {
 	Key   string
 	At    Position
 	Value *Node
 }
 
-// Lost reports whether n is a schema whose reference leads nowhere, so that nobody
-// knows what it is of.
-func (n *Node) Lost() bool { return n != nil && n.lost }
+// Lost reports whether n is a schema whose reference leads nowhere. Nothing is
+// known of such a schema, and any value is accepted for it.
+func (n *Node) Lost() bool { return n != nil && n.unresolved }
 
-// Get is the member of an object by its key: the last one, where it stands
-// there several times; nil where there is none, or n is no object.
+// Get returns the member of an object by its key. If the key occurs several
+// times, it returns the last one, as JSON parsers do. It returns nil if there
+// is no such member or n is no object; since a nil Node has no members either,
+// calls can be chained.
 func (n *Node) Get(key string) *Node {
 	if n == nil || n.Kind != Object {
 		return nil
@@ -53,8 +65,8 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// List is the elements of the member of an object by its key; none where it is no
-// array.
+// List returns the elements of the member with the key. It returns nil if the
+// member is missing or is no array.
 func (n *Node) List(key string) []*Node {
 	if list := n.Get(key); list != nil {
 		return list.Items
@@ -62,29 +74,31 @@ func (n *Node) List(key string) []*Node {
 	return nil
 }
 
-// NewObject makes an object that stands at a place.
+// NewObject returns an object at a position, for readers that build schemas of
+// their own.
 func NewObject(at Position, members ...Member) *Node {
 	return &Node{Kind: Object, Members: members, At: at}
 }
 
-// NewMember makes a member that stands where its value does.
+// NewMember returns a member whose key has the position of its value.
 func NewMember(key string, value *Node) Member { return Member{Key: key, At: value.At, Value: value} }
 
-// NewString makes a string that stands at a place.
+// NewString returns a string at a position.
 func NewString(s string, at Position) *Node { return &Node{Kind: String, Text: s, At: at} }
 
-// Schemas leads from a $ref to the schema it names. Schemas mean what JSON
-// Schema 2020-12 says, whatever the document's version: nullable, boolean
-// exclusiveMinimum, type file and their like are translated before they are
-// given out.
+// Schemas resolves a $ref to the schema that it names. The schemas have the
+// meaning of JSON Schema 2020-12, whatever the version of the document:
+// nullable, a boolean exclusiveMinimum, type file and the like are translated
+// before Resolve returns them.
 type Schemas interface {
-	// Resolve gives the schema that ref names, as used by from. The same ref
-	// gives the same Node each time, so that cycles can be seen.
+	// Resolve returns the schema that ref names; from is the schema that holds
+	// the ref, and its file is what a relative ref begins at. The same ref
+	// returns the same Node each time, so that callers can recognize cycles.
 	Resolve(ref string, from *Node) (*Node, error)
 }
 
-// Str is the text of a scalar, "" of anything else. Numbers and booleans count:
-// documents often forget quotes.
+// Str returns the text of a scalar, and "" of everything else. Numbers and
+// booleans count as texts, because documents often forget quotes.
 func (n *Node) Str() string {
 	if n == nil || n.Kind == Null {
 		return ""
@@ -92,19 +106,21 @@ func (n *Node) Str() string {
 	return n.Text
 }
 
-// True says whether n is the boolean true, or a text that says so.
+// True reports whether n is the boolean true, or the text "true".
 func (n *Node) True() bool { return n != nil && n.Text == "true" }
 
-// place is where n stands; that of the whole document, where there is no n.
-func (n *Node) place(file string) Position {
+// positionOrStart returns the position of n, or the start of the file if n is
+// nil.
+func (n *Node) positionOrStart(file string) Position {
 	if n == nil {
 		return Position{File: file, Line: 1, Column: 1}
 	}
 	return n.At
 }
 
-// at is the place of a member's key, or of n where it has no such member.
-func (n *Node) at(key string) Position {
+// keyPosition returns the position of a member's key, or that of n if it has no
+// such member. Problems about a missing member point there.
+func (n *Node) keyPosition(key string) Position {
 	if n == nil {
 		return Position{Line: 1, Column: 1}
 	}
@@ -116,15 +132,16 @@ func (n *Node) at(key string) Position {
 	return n.At
 }
 
-// with is n with the member set, in place of the former ones of that key. It
-// changes n, which nobody else may have seen.
-func (n *Node) with(key string, value *Node) {
-	n.without(key)
+// setMember sets a member and replaces all former ones of that key. It changes
+// n, so no other goroutine may have n yet.
+func (n *Node) setMember(key string, value *Node) {
+	n.removeMember(key)
 	n.Members = append(n.Members, NewMember(key, value))
 }
 
-// without takes a member out. It changes n, which nobody else may have seen.
-func (n *Node) without(key string) {
+// removeMember removes all members of a key. It changes n, so no other
+// goroutine may have n yet.
+func (n *Node) removeMember(key string) {
 	kept := n.Members[:0]
 	for _, m := range n.Members {
 		if m.Key != key {

@@ -36,7 +36,7 @@ paths:
   /c: {$ref: "https://other.example.com/x.yaml"}
   /d: {$ref: "https://api.example.com:8443/x.yaml"}
 `)}
-	d, ops, problems := read(t, source, fetch)
+	d, ops, problems := readDocument(t, source, fetch)
 	if diff := cmp.Diff([]string{"GET /pets", "POST /pets unresolved_ref", "ANY /a unresolved_ref", "ANY /b unresolved_ref", "ANY /c unresolved_ref", "ANY /d unresolved_ref"}, ops); diff != "" {
 		t.Error(diff)
 	}
@@ -58,7 +58,7 @@ paths:
 // TestReferences follows what real documents write.
 func TestReferences(t *testing.T) {
 	t.Parallel()
-	d, _, problems := read(t, doc.Source{Text: []byte(`openapi: 3.1.0
+	d, _, problems := readDocument(t, doc.Source{Text: []byte(`openapi: 3.1.0
 info: {title: t, version: "1"}
 servers: [{url: "https://a.example"}]
 paths:
@@ -90,7 +90,7 @@ components: {schemas: {Alias: {$ref: "#/components/schemas/Real"}, Real: {type: 
 // TestSwagger reads what only 2.0 has.
 func TestSwagger(t *testing.T) {
 	t.Parallel()
-	d, _, problems := read(t, doc.Source{URL: "http://h.example/spec.json", Text: []byte(`swagger: "2.0"
+	d, _, problems := readDocument(t, doc.Source{URL: "http://h.example/spec.json", Text: []byte(`swagger: "2.0"
 info: {title: t, version: "1"}
 basePath: v1/
 consumes: [application/json]

@@ -2,34 +2,56 @@ package doc
 
 import "strings"
 
-// Operation is one thing that an API can do, as all formats say it.
+// Operation is one action of an API, in the form that all formats are read
+// into. apigen/tool builds one tool of each.
 type Operation struct {
-	Key         string // METHOD and path as the document has it: what it is known by when the document is read again
-	ID          string // operationId, GraphQL field path, name of a request; "" where it has none
-	Method      string // upper case
-	Path        string // template with {name}; no fragment and no query
-	Query       string // fixed query that the path came with, without "?"
+	// Key is the method and the path as the document has it. It identifies the
+	// operation when the document is read again: names, edits and problems
+	// refer to it.
+	Key string
+	// ID is the operationId, the path of a GraphQL field or the name of a saved
+	// request. It is empty if the document has none.
+	ID     string
+	Method string // upper case
+	// Path is a template with {name}, without fragment and query.
+	Path string
+	// Query is a fixed query that the path contained, without "?".
+	Query       string
 	Summary     string
 	Description string
 	Tags        []string
 	Deprecated  bool
 	Params      []Param
-	Body        *Body // nil where it takes none
-	Responses   []Response
-	Servers     []Server        // that hold for it, the first is used; empty with Code no_server
-	Security    [][]Requirement // alternatives, each with all that it needs; an empty alternative is "none"
-	Secured     bool            // the document says something of Security, even that none is needed
-	Field       *Field          // of a GraphQL operation: what is sent instead of all of the above
-	Inferred    bool            // read out of examples or prose, not declared
-	At          Position
-	Incomplete  []Code // why it cannot be called as it is; empty is ready
-	Partial     []Code // what is not known of one that can be called; empty is whole
+	// Body is nil if the operation takes none.
+	Body      *Body
+	Responses []Response
+	// Servers are the servers of this operation; the first one is used. It is
+	// empty with Code no_server.
+	Servers []Server
+	// Security are alternatives, each with all requirements that it has. An
+	// empty alternative means that no authentication is required.
+	Security [][]Requirement
+	// Secured is set if the document declares Security, even if it declares
+	// that none is required.
+	Secured bool
+	// Field is set for a GraphQL operation. It is sent instead of Method, Path
+	// and Body.
+	Field *Field
+	// Inferred marks an operation that was read from examples or prose and is
+	// not declared.
+	Inferred bool
+	At       Position
+	// Incomplete says why the operation cannot be called as it is. It is empty
+	// if it can.
+	Incomplete []Code
+	// Partial says what is unknown of an operation that can be called.
+	Partial []Code
 }
 
-// Place is where in a request something goes.
+// Place is the part of a request that a parameter is sent in.
 type Place string
 
-// Places of parameters.
+// The places of parameters.
 const (
 	InPath        Place = "path"
 	InQuery       Place = "query"
@@ -46,54 +68,67 @@ type Param struct {
 	Description string
 	Required    bool
 	Deprecated  bool
-	Style       string // never "": the default of its place is filled in
-	Explode     bool
-	Reserved    bool   // reserved characters are sent as they are
-	Media       string // the value is sent as one text of this type; "" is by Style
-	Schema      *Node
-	At          Position
+	// Style is never empty: readers fill in the default of the place.
+	Style   string
+	Explode bool
+	// Reserved says that reserved characters are sent unencoded.
+	Reserved bool
+	// Media is set if the value is sent as one text of this media type. If it
+	// is empty, Style decides.
+	Media  string
+	Schema *Node
+	At     Position
 }
 
-// Body is what an operation takes as its request's body: one of several kinds.
+// Body is the request body of an operation: one of several media types.
 type Body struct {
-	Required    bool
-	Declared    bool // the document says whether it is required
+	Required bool
+	// Declared is set if the document says whether the body is required.
+	Declared    bool
 	Description string
-	Contents    []Content // as they stand in the document
-	At          Position
+	// Contents are in the order of the document. apigen/tool chooses one.
+	Contents []Content
+	At       Position
 }
 
 // Content is one media type of a body.
 type Content struct {
-	Media    string
-	Schema   *Node               // nil where none is given
-	Item     *Node               // itemSchema of a sequence (3.2)
-	Encoding map[string]Encoding // by field, of forms and multipart
+	Media string
+	// Schema is nil if the document has none.
+	Schema *Node
+	// Item is the itemSchema of a sequence (OpenAPI 3.2).
+	Item *Node
+	// Encoding says how single fields of forms and multipart bodies are sent,
+	// by field.
+	Encoding map[string]Encoding
 }
 
-// Encoding is how one field of a form is sent.
+// Encoding says how one field of a form is sent. Empty members mean the
+// default.
 type Encoding struct {
 	Media    string
-	Style    string // "" is by default
+	Style    string // "" is the default
 	Explode  *bool
 	Reserved bool
 }
 
-// Response is what an operation may answer.
+// Response is one response that the document describes.
 type Response struct {
-	Status      string // "200", "2XX" or "default"
+	// Status is a status such as "200", a range such as "2XX", or "default".
+	Status      string
 	Description string
 	Contents    []Content
 }
 
-// Server is where an API is. Relative URLs are resolved already.
+// Server is an address of the API. A relative URL of the document is already
+// resolved.
 type Server struct {
 	URL         string // with {variables}
 	Description string
 	Variables   []Variable
 }
 
-// Variable is a part of a server's URL.
+// Variable is a {variable} of a server's URL.
 type Variable struct {
 	Name, Default, Description string
 	Enum                       []string
@@ -108,31 +143,41 @@ type Scheme struct {
 	TokenURL    string            // of oauth2
 	AuthURL     string            // of oauth2
 	Flows       []string          // of oauth2: clientCredentials, authorizationCode, …
-	Scopes      map[string]string // of oauth2: name and what it allows
+	Scopes      map[string]string // of oauth2: descriptions by name
 }
 
-// Requirement is one scheme that an alternative needs.
+// Requirement is one scheme that an alternative requires. Scheme is a key of
+// Document.Schemes.
 type Requirement struct {
 	Scheme string
 	Scopes []string
 }
 
-// Field is a GraphQL operation: a root field, or a leaf below a namespace of
-// mutations, or a saved operation. What is sent is Head, Selection and Tail, one
-// after another; its variables are the operation's Params.
+// Field is a GraphQL operation: a root field, a leaf below a namespace of
+// mutations, or a saved operation. The text of a request is Head, Selection and
+// Tail, one after the other. Its variables are the Params of the operation.
 type Field struct {
-	Head      string
-	Selection string // with its braces; "" where the value is a leaf or the operation is a saved one
+	Head string
+	// Selection has its braces. It is empty if the value is a leaf or the
+	// operation is a saved one.
+	Selection string
 	Tail      string
-	Name      string   // of the operation in the text
-	Path      []string // of the value below data; empty where all of data is the answer
-	Returns   string   // the type that another Selection would choose from; "" is no choice
-	Mutation  bool
-	Saved     bool // somebody wrote it down: it needs no choosing
+	// Name is the name of the operation in the text.
+	Name string
+	// Path leads from data to the value of the field. It is empty if all of
+	// data is the answer.
+	Path []string
+	// Returns is the type that a caller's own selection chooses fields of. It
+	// is empty if there is no choice.
+	Returns  string
+	Mutation bool
+	// Saved marks an operation that the user wrote. Its selection is never
+	// replaced.
+	Saved bool
 }
 
-// Address is the server's URL with its variables filled in: by values, or by
-// their defaults.
+// Address returns the URL of the server with its variables filled in: by
+// values, or else by their defaults. It has no trailing slash.
 func (s Server) Address(values map[string]string) string {
 	url := s.URL
 	for _, v := range s.Variables {

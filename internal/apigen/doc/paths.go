@@ -7,127 +7,148 @@ import (
 	"strings"
 )
 
-// paths reads the operations below a document's paths. Each is read for itself:
-// what is wrong in one costs no other.
-type paths struct {
+// pathsReader reads the operations below the paths of a document. It reads each
+// one for itself: a fault in one operation costs no other.
+type pathsReader struct {
 	*bundle
 	doc     *Document
 	dialect dialect
-	byShape map[string]string // METHOD and path without names -> Key
-	byID    map[string]bool
+	// keysByShape maps the method and the path without the names of its
+	// variables to the Key of the first operation.
+	keysByShape map[string]string
+	// seenIDs are the operationIds so far.
+	seenIDs map[string]bool
 }
 
-// dialect is what the versions say in ways of their own.
+// dialect reads the parts that OpenAPI 3 and Swagger 2.0 write in different
+// ways.
 type dialect interface {
-	// parameter reads one; false is one that was taken for a body's part.
-	parameter(n *Node, w *where, op *Operation) (Param, bool)
-	body(n *Node, w *where, op *Operation)
-	response(n *Node, w *where, op *Node) []Content
-	servers(item, op *Node, w *where) []Server
+	// readParameter reads one parameter. It returns false if the parameter is
+	// part of the body, which it then added to op.
+	readParameter(n *Node, w *pointerPath, op *Operation) (Param, bool)
+	// readBody sets op.Body. It is called after all parameters are read.
+	readBody(n *Node, w *pointerPath, op *Operation)
+	// readResponse returns the contents of one response; op is the node of the
+	// operation.
+	readResponse(n *Node, w *pointerPath, op *Node) []Content
+	// operationServers returns the servers that the operation or its path item
+	// declares.
+	operationServers(item, op *Node, w *pointerPath) []Server
 }
 
-// fail marks what an operation cannot be called for.
-func (op *Operation) fail(code Code) {
+// markIncomplete records why an operation cannot be called.
+func (op *Operation) markIncomplete(code Code) {
 	if !slices.Contains(op.Incomplete, code) {
 		op.Incomplete = append(op.Incomplete, code)
 	}
 }
 
-// lack marks what is not known of an operation that can be called all the same.
-func (op *Operation) lack(code Code) {
+// markPartial records what is unknown of an operation that can be called all
+// the same.
+func (op *Operation) markPartial(code Code) {
 	if !slices.Contains(op.Partial, code) {
 		op.Partial = append(op.Partial, code)
 	}
 }
 
-func (r *paths) read() {
-	r.byShape, r.byID = map[string]string{}, map[string]bool{}
-	all := r.main.root.Get("paths")
-	w := r.way("paths")
+// readPaths reads all path items. A document without paths gets a problem,
+// unless it only describes webhooks.
+func (r *pathsReader) readPaths() {
+	r.keysByShape, r.seenIDs = map[string]string{}, map[string]bool{}
+	all := r.mainFile.root.Get("paths")
+	w := r.pathFromRoot("paths")
 	if all == nil || all.Kind != Object {
-		if r.main.root.Get("webhooks") == nil || all != nil {
-			r.report(r.main.root.at("paths"), w, Error, Missing, "The document has no paths, so there is nothing to make tools of.", "Add paths with at least one operation.")
+		if r.mainFile.root.Get("webhooks") == nil || all != nil {
+			r.reportProblem(r.mainFile.root.keyPosition("paths"), w, Error, Missing, "The document has no paths, so there is nothing to make tools of.", "Add paths with at least one operation.")
 		}
 		return
 	}
 	for _, m := range all.Members {
 		if !strings.HasPrefix(m.Key, "x-") {
-			r.item(m, w.to(m.Key))
+			r.readPathItem(m, w.child(m.Key))
 		}
 	}
 }
 
-// methods are those that a path item names, in the order tools are made.
-func methods() []string {
+// pathItemMethods are the methods that a path item can name.
+func pathItemMethods() []string {
 	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}
 }
 
-func (r *paths) item(m Member, w *where) {
-	r.key = ""
-	item := r.deref(m.Value, w)
+// readPathItem reads the operations of one path. m is the member of paths; w is
+// its path.
+func (r *pathsReader) readPathItem(m Member, w *pointerPath) {
+	r.operationKey = ""
+	item := r.followRefs(m.Value, w)
 	if item == nil {
-		r.leave(m, "ANY", UnresolvedRef)
+		r.addUnreadable(m, "ANY", UnresolvedRef)
 		return
 	}
 	if item.Kind != Object {
-		r.report(m.Value.At, w, Error, WrongType, fmt.Sprintf("%s must hold operations; it is passed over.", m.Key), "Write an object with a member for each method.")
-		r.leave(m, "ANY", WrongType)
+		r.reportProblem(m.Value.At, w, Error, WrongType, fmt.Sprintf("%s must hold operations; it is passed over.", m.Key), "Write an object with a member for each method.")
+		r.addUnreadable(m, "ANY", WrongType)
 		return
 	}
 	for _, o := range item.Members {
 		lower := strings.ToLower(o.Key)
 		switch {
-		case slices.Contains(methods(), lower):
-			r.operation(m, item, o, strings.ToUpper(o.Key), w.to(o.Key))
+		case slices.Contains(pathItemMethods(), lower):
+			r.readOperation(m, item, o, strings.ToUpper(o.Key), w.child(o.Key))
 		case o.Key == "additionalOperations" && o.Value.Kind == Object:
 			for _, a := range o.Value.Members {
-				r.operation(m, item, a, a.Key, w.to(o.Key).to(a.Key))
+				r.readOperation(m, item, a, a.Key, w.child(o.Key).child(a.Key))
 			}
 		case strings.HasPrefix(o.Key, "x-") || slices.Contains([]string{"$ref", "summary", "description", "servers", "parameters"}, o.Key):
 		default:
-			r.report(o.At, w.to(o.Key), Error, UnknownMethod, fmt.Sprintf("%q is no method; no operation is made of it.", clip(o.Key, 40)), "Write one of "+strings.Join(methods(), ", ")+", or use additionalOperations.")
+			r.reportProblem(o.At, w.child(o.Key), Error, UnknownMethod, fmt.Sprintf("%q is no method; no operation is made of it.", truncateText(o.Key, 40)), "Write one of "+strings.Join(pathItemMethods(), ", ")+", or use additionalOperations.")
 		}
 	}
 }
 
-// leave keeps an operation that could not be read, so that it is seen.
-func (r *paths) leave(m Member, method string, code Code) {
+// addUnreadable adds an operation that could not be read, so that users see it
+// with the reason.
+func (r *pathsReader) addUnreadable(m Member, method string, code Code) {
 	op := &Operation{Key: method + " " + m.Key, Method: method, At: m.At}
 	op.Path, op.Query = splitPath(m.Key)
-	op.fail(code)
+	op.markIncomplete(code)
 	r.doc.Operations = append(r.doc.Operations, op)
 }
 
+// splitPath splits a key of paths into path and query, and drops a fragment.
+// Documents use fragments to tell operations of one path apart.
 func splitPath(key string) (path, query string) {
 	path, _, _ = strings.Cut(key, "#")
 	path, query, _ = strings.Cut(path, "?")
 	return path, query
 }
 
-func (r *paths) operation(m Member, item *Node, o Member, method string, w *where) {
+// readOperation reads one operation and adds it to the document. m is the
+// member of the path, o that of the method. An operation that cannot be read is
+// added by addUnreadable instead.
+func (r *pathsReader) readOperation(m Member, item *Node, o Member, method string, w *pointerPath) {
 	n := o.Value
-	r.key = method + " " + m.Key
-	r.meter.At(r.key)
+	r.operationKey = method + " " + m.Key
+	r.meter.At(r.operationKey)
 	r.meter.Spend(10)
-	defer func() { r.key = "" }()
+	defer func() { r.operationKey = "" }()
 	if n.Get("$ref") != nil {
-		if n = r.deref(n, w); n == nil {
-			r.leave(m, method, UnresolvedRef)
+		if n = r.followRefs(n, w); n == nil {
+			r.addUnreadable(m, method, UnresolvedRef)
 			return
 		}
 	}
 	if n.Kind != Object {
-		r.report(n.At, w, Error, WrongType, fmt.Sprintf("%s must be an operation; it is passed over.", r.key), "Write an object with parameters and responses.")
-		r.leave(m, method, WrongType)
+		r.reportProblem(n.At, w, Error, WrongType, fmt.Sprintf("%s must be an operation; it is passed over.", r.operationKey), "Write an object with parameters and responses.")
+		r.addUnreadable(m, method, WrongType)
 		return
 	}
-	op := &Operation{Key: r.key, Method: method, At: o.At}
+	op := &Operation{Key: r.operationKey, Method: method, At: o.At}
 	op.Path, op.Query = splitPath(m.Key)
 	if n.broken {
-		op.fail(Syntax)
+		op.markIncomplete(Syntax)
 	}
 	if !strings.HasPrefix(op.Path, "/") {
-		r.report(m.At, w.up, Warning, Repaired, fmt.Sprintf("The path %q does not begin with a slash; one was put before it.", clip(m.Key, 80)), "Begin it with a slash.")
+		r.reportProblem(m.At, w.parent, Warning, Repaired, fmt.Sprintf("The path %q does not begin with a slash; one was put before it.", truncateText(m.Key, 80)), "Begin it with a slash.")
 		op.Path = "/" + op.Path
 	}
 	op.ID = strings.TrimSpace(n.Get("operationId").Str())
@@ -137,56 +158,57 @@ func (r *paths) operation(m Member, item *Node, o Member, method string, w *wher
 		op.Summary, op.Description = item.Get("summary").Str(), item.Get("description").Str()
 	}
 	op.Deprecated = n.Get("deprecated").True()
-	op.Tags = r.strings(n.Get("tags"), w.to("tags"))
+	op.Tags = r.readStrings(n.Get("tags"), w.child("tags"))
 	if id := op.ID; id != "" {
-		if r.byID[id] {
-			r.report(n.Get("operationId").At, w.to("operationId"), Warning, DuplicateID, fmt.Sprintf("Another operation has the operationId %q too; both are told apart by method and path.", clip(id, 80)), "Give each operation an id of its own.")
+		if r.seenIDs[id] {
+			r.reportProblem(n.Get("operationId").At, w.child("operationId"), Warning, DuplicateID, fmt.Sprintf("Another operation has the operationId %q too; both are told apart by method and path.", truncateText(id, 80)), "Give each operation an id of its own.")
 		}
-		r.byID[id] = true
+		r.seenIDs[id] = true
 	}
-	r.parameters(op, item, n, w)
-	r.dialect.body(n, w, op)
+	r.readParameters(op, item, n, w)
+	r.dialect.readBody(n, w, op)
 	if why := op.TooLarge(); why != "" {
-		r.report(o.At, w, Error, TooLarge, "The operation is passed over. "+why, "Take parameters out, or pass them in the body.")
-		r.leave(Member{Key: clip(m.Key, maxPath), At: m.At, Value: m.Value}, method, TooLarge)
+		r.reportProblem(o.At, w, Error, TooLarge, "The operation is passed over. "+why, "Take parameters out, or pass them in the body.")
+		r.addUnreadable(Member{Key: truncateText(m.Key, maxPathBytes), At: m.At, Value: m.Value}, method, TooLarge)
 		return
 	}
-	r.pathParams(op, m, w)
-	r.responses(op, n, w)
-	r.security(op, n, w)
-	op.Servers = r.dialect.servers(item, n, w)
+	r.matchPathParams(op, m, w)
+	r.readResponses(op, n, w)
+	r.readSecurity(op, n, w)
+	op.Servers = r.dialect.operationServers(item, n, w)
 	if len(op.Servers) == 0 {
 		op.Servers = r.doc.Servers
 	}
 	if len(op.Servers) == 0 {
-		op.fail(NoServer)
-		r.noServer()
+		op.markIncomplete(NoServer)
+		r.reportNoServer()
 	}
-	shape := method + " " + variable.ReplaceAllString(m.Key, "{}")
-	if former, ok := r.byShape[shape]; ok {
-		r.report(m.At, w.up, Warning, DuplicatePath, fmt.Sprintf("%s and %s are one address; both are made.", former, r.key), "Join them, if they mean one thing.")
+	shape := method + " " + templateVariable.ReplaceAllString(m.Key, "{}")
+	if former, ok := r.keysByShape[shape]; ok {
+		r.reportProblem(m.At, w.parent, Warning, DuplicatePath, fmt.Sprintf("%s and %s are one address; both are made.", former, r.operationKey), "Join them, if they mean one thing.")
 	} else {
-		r.byShape[shape] = r.key
+		r.keysByShape[shape] = r.operationKey
 	}
 	r.doc.Operations = append(r.doc.Operations, op)
 }
 
-// noServer is reported once for the document.
-func (r *paths) noServer() {
-	key := r.key
-	r.key = ""
-	at := r.main.root.at("servers")
-	r.report(at, r.way("servers"), Error, NoServer, "The document does not say where the API is.", "Give the base URL of the API.")
-	r.key = key
+// reportNoServer reports, once for the document, that no server is declared.
+func (r *pathsReader) reportNoServer() {
+	key := r.operationKey
+	r.operationKey = ""
+	at := r.mainFile.root.keyPosition("servers")
+	r.reportProblem(at, r.pathFromRoot("servers"), Error, NoServer, "The document does not say where the API is.", "Give the base URL of the API.")
+	r.operationKey = key
 }
 
-// strings reads a list of texts.
-func (b *bundle) strings(n *Node, w *where) []string {
+// readStrings reads a list of strings. It accepts a single string, with a
+// warning.
+func (b *bundle) readStrings(n *Node, w *pointerPath) []string {
 	if n == nil || n.Kind == Null {
 		return nil
 	}
 	if n.Kind != Array {
-		b.report(n.At, w, Warning, WrongType, fmt.Sprintf("%s must be a list.", w.segment), "Write a list of texts.")
+		b.reportProblem(n.At, w, Warning, WrongType, fmt.Sprintf("%s must be a list.", w.segment), "Write a list of texts.")
 		if s := n.Str(); s != "" {
 			return []string{s}
 		}
@@ -201,38 +223,41 @@ func (b *bundle) strings(n *Node, w *where) []string {
 	return list
 }
 
-// parameters reads those of the path and those of the operation, which win.
-func (r *paths) parameters(op *Operation, item, n *Node, w *where) {
+// readParameters reads the parameters of the path item and those of the
+// operation, which replace the former of the same name and place.
+func (r *pathsReader) readParameters(op *Operation, item, n *Node, w *pointerPath) {
 	for _, from := range []struct {
 		list *Node
-		w    *where
-	}{{item.Get("parameters"), w.up.to("parameters")}, {n.Get("parameters"), w.to("parameters")}} {
+		w    *pointerPath
+	}{{item.Get("parameters"), w.parent.child("parameters")}, {n.Get("parameters"), w.child("parameters")}} {
 		if from.list == nil || from.list.Kind == Null {
 			continue
 		}
 		if from.list.Kind != Array {
-			r.report(from.list.At, from.w, Error, WrongType, "parameters must be a list; they are passed over.", "Write a list of parameters.")
-			op.lack(WrongType)
+			r.reportProblem(from.list.At, from.w, Error, WrongType, "parameters must be a list; they are passed over.", "Write a list of parameters.")
+			op.markPartial(WrongType)
 			continue
 		}
 		for i, one := range from.list.Items {
-			r.parameter(op, one, from.w.to(fmt.Sprint(i)))
+			r.readParameter(op, one, from.w.child(fmt.Sprint(i)))
 		}
 	}
 }
 
-func (r *paths) parameter(op *Operation, one *Node, w *where) {
-	n := r.deref(one, w)
+// readParameter reads one parameter and adds it to op. A parameter that cannot
+// be read is left out, and op is marked as partial.
+func (r *pathsReader) readParameter(op *Operation, one *Node, w *pointerPath) {
+	n := r.followRefs(one, w)
 	if n == nil {
-		op.lack(UnresolvedRef)
+		op.markPartial(UnresolvedRef)
 		return
 	}
 	if n.Kind != Object || n.Get("name").Str() == "" && n.Get("in").Str() != "body" {
-		r.report(one.At, w, Error, WrongType, "A parameter must be an object with a name; it is passed over.", "Write name, in and schema.")
-		op.lack(WrongType)
+		r.reportProblem(one.At, w, Error, WrongType, "A parameter must be an object with a name; it is passed over.", "Write name, in and schema.")
+		op.markPartial(WrongType)
 		return
 	}
-	p, ok := r.dialect.parameter(n, w, op)
+	p, ok := r.dialect.readParameter(n, w, op)
 	if !ok {
 		return
 	}
@@ -250,15 +275,15 @@ func (r *paths) parameter(op *Operation, one *Node, w *where) {
 		if in := n.Get("in"); in != nil {
 			at = in.At
 		}
-		r.report(at, w.to("in"), Error, UnknownValue, fmt.Sprintf("The parameter %q is in %q, which is no place; it is passed over.", clip(p.Name, 40), clip(string(p.In), 40)), "Write path, query, header or cookie.")
-		op.lack(UnknownValue)
+		r.reportProblem(at, w.child("in"), Error, UnknownValue, fmt.Sprintf("The parameter %q is in %q, which is no place; it is passed over.", truncateText(p.Name, 40), truncateText(string(p.In), 40)), "Write path, query, header or cookie.")
+		op.markPartial(UnknownValue)
 		return
 	}
 	if p.In == InHeader && slices.ContainsFunc([]string{"Accept", "Content-Type", "Authorization"}, func(s string) bool { return strings.EqualFold(s, p.Name) }) {
 		return // OpenAPI: such parameters are ignored
 	}
 	if r.meter.Spend(1 + len(op.Params)/32); len(op.Params) > maxParameters {
-		return // the operation is passed over
+		return // readOperation reports it and drops the operation
 	}
 	i := slices.IndexFunc(op.Params, func(o Param) bool { return o.Name == p.Name && o.In == p.In })
 	if i < 0 {
@@ -268,11 +293,12 @@ func (r *paths) parameter(op *Operation, one *Node, w *where) {
 	}
 }
 
-var variable = regexp.MustCompile(`\{([^{}]*)\}`)
+// templateVariable matches a {variable} of a path or URL.
+var templateVariable = regexp.MustCompile(`\{([^{}]*)\}`)
 
-// templates finds the names in a path.
-func templates(path string) (names []string) {
-	for _, m := range variable.FindAllStringSubmatch(path, -1) {
+// templateNames returns the names of the variables in a path, each once.
+func templateNames(path string) (names []string) {
+	for _, m := range templateVariable.FindAllStringSubmatch(path, -1) {
 		if !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}
@@ -280,46 +306,48 @@ func templates(path string) (names []string) {
 	return names
 }
 
-// pathParams brings the parameters in the path and the names in its template
-// together: each name has a parameter, each parameter a name.
-func (r *paths) pathParams(op *Operation, m Member, w *where) {
-	names := templates(op.Path)
-	r.queryTemplates(op)
+// matchPathParams matches the parameters in the path with the variables of its
+// template. Afterwards each variable has a parameter, and each path parameter
+// has a variable; apigen/call relies on that.
+func (r *pathsReader) matchPathParams(op *Operation, m Member, w *pointerPath) {
+	names := templateNames(op.Path)
+	r.moveQueryTemplates(op)
 	for _, name := range names {
 		if slices.ContainsFunc(op.Params, func(p Param) bool { return p.In == InPath && p.Name == name }) {
 			continue
 		}
 		like := slices.IndexFunc(op.Params, func(p Param) bool {
-			return p.In == InPath && !slices.Contains(names, p.Name) && alike(p.Name, name)
+			return p.In == InPath && !slices.Contains(names, p.Name) && sameWithoutPunctuation(p.Name, name)
 		})
 		if like >= 0 {
-			r.report(op.Params[like].At, w.up, Warning, PathParamUndeclared, fmt.Sprintf("The path has {%s}, and the parameter is called %q; they are taken for one.", clip(name, 40), clip(op.Params[like].Name, 40)), "Write the name as the path does.")
+			r.reportProblem(op.Params[like].At, w.parent, Warning, PathParamUndeclared, fmt.Sprintf("The path has {%s}, and the parameter is called %q; they are taken for one.", truncateText(name, 40), truncateText(op.Params[like].Name, 40)), "Write the name as the path does.")
 			op.Params[like].Name = name
 			continue
 		}
-		r.report(m.At, w.up, Warning, PathParamUndeclared, fmt.Sprintf("{%s} of the path is not declared; it is taken as a text.", clip(name, 40)), "Declare it as a parameter in path.")
-		schema := &Node{Kind: Object, plain: true, At: m.At, Members: []Member{{Key: "type", At: m.At, Value: NewString("string", m.At)}}}
+		r.reportProblem(m.At, w.parent, Warning, PathParamUndeclared, fmt.Sprintf("{%s} of the path is not declared; it is taken as a text.", truncateText(name, 40)), "Declare it as a parameter in path.")
+		schema := &Node{Kind: Object, translated: true, At: m.At, Members: []Member{{Key: "type", At: m.At, Value: NewString("string", m.At)}}}
 		op.Params = append(op.Params, Param{Name: name, In: InPath, Required: true, Style: "simple", Schema: schema, At: m.At})
 	}
 	op.Params = slices.DeleteFunc(op.Params, func(p Param) bool {
+		// A parameter that the template does not have could never be sent.
 		lost := p.In == InPath && !slices.Contains(names, p.Name)
 		if lost {
-			r.report(p.At, w, Warning, UnknownValue, fmt.Sprintf("The parameter %q is said to be in the path, which does not have it; it is passed over.", clip(p.Name, 40)), "Put {"+clip(p.Name, 40)+"} into the path, or take the parameter out.")
+			r.reportProblem(p.At, w, Warning, UnknownValue, fmt.Sprintf("The parameter %q is said to be in the path, which does not have it; it is passed over.", truncateText(p.Name, 40)), "Put {"+truncateText(p.Name, 40)+"} into the path, or take the parameter out.")
 		}
 		return lost
 	})
 }
 
-// queryTemplates takes {names} of a query that stands in the path as parameters
-// of the query.
-func (r *paths) queryTemplates(op *Operation) {
+// moveQueryTemplates turns {variables} of a query that is written in the path
+// into parameters of the query.
+func (r *pathsReader) moveQueryTemplates(op *Operation) {
 	if !strings.Contains(op.Query, "{") {
 		return
 	}
 	var fixed []string
 	for pair := range strings.SplitSeq(op.Query, "&") {
 		key, value, _ := strings.Cut(pair, "=")
-		if names := templates(value); len(names) == 1 && value == "{"+names[0]+"}" {
+		if names := templateNames(value); len(names) == 1 && value == "{"+names[0]+"}" {
 			for i := range op.Params {
 				if op.Params[i].In == InPath && op.Params[i].Name == names[0] {
 					op.Params[i].In, op.Params[i].Name, op.Params[i].Style, op.Params[i].Explode = InQuery, key, "form", true
@@ -334,8 +362,9 @@ func (r *paths) queryTemplates(op *Operation) {
 	op.Query = strings.Join(fixed, "&")
 }
 
-// alike says whether two names are one but for case and punctuation.
-func alike(a, b string) bool {
+// sameWithoutPunctuation reports whether two names differ in case and
+// punctuation only, such as petId and pet_id.
+func sameWithoutPunctuation(a, b string) bool {
 	letters := func(s string) string {
 		return strings.Map(func(c rune) rune {
 			if c == '_' || c == '-' || c == '.' || c == ' ' {
@@ -347,11 +376,13 @@ func alike(a, b string) bool {
 	return letters(a) == letters(b)
 }
 
-func (r *paths) responses(op *Operation, n *Node, w *where) {
+// readResponses reads the responses of an operation. Responses that cannot be
+// resolved are left out: a call works without them.
+func (r *pathsReader) readResponses(op *Operation, n *Node, w *pointerPath) {
 	list := n.Get("responses")
 	if list == nil || list.Kind != Object {
 		if list != nil {
-			r.report(list.At, w.to("responses"), Warning, WrongType, "responses must be an object; they are passed over.", "Write an answer for each status.")
+			r.reportProblem(list.At, w.child("responses"), Warning, WrongType, "responses must be an object; they are passed over.", "Write an answer for each status.")
 		}
 		return
 	}
@@ -359,11 +390,11 @@ func (r *paths) responses(op *Operation, n *Node, w *where) {
 		if strings.HasPrefix(m.Key, "x-") {
 			continue
 		}
-		at := w.to("responses").to(m.Key)
-		one := r.deref(m.Value, at)
+		at := w.child("responses").child(m.Key)
+		one := r.followRefs(m.Value, at)
 		if one == nil {
 			continue
 		}
-		op.Responses = append(op.Responses, Response{Status: m.Key, Description: one.Get("description").Str(), Contents: r.dialect.response(one, at, n)})
+		op.Responses = append(op.Responses, Response{Status: m.Key, Description: one.Get("description").Str(), Contents: r.dialect.readResponse(one, at, n)})
 	}
 }

@@ -13,67 +13,75 @@ import (
 	"unicode/utf8"
 )
 
-// maxText bounds a document, all its files together.
-const maxText = 32 << 20
+// maxTextBytes bounds a document, all its files together.
+const maxTextBytes = 32 << 20
 
 // Reader reads one format.
 type Reader struct {
 	Format Format
-	// Read gives nil and the reason where the text is no document of its
-	// format. What is wrong inside a document of its format are Problems.
+	// Read returns nil and the reason if the text is no document of the format.
+	// Faults inside a document of the format are Problems of the Document.
 	Read func(ctx context.Context, in *Input) (*Document, string)
 }
 
-// readers are those of this package, and the first that are tried.
-func readers() []Reader {
+// builtinReaders returns the readers of this package. They are tried before all
+// others.
+func builtinReaders() []Reader {
 	return []Reader{
 		{OpenAPI, readOpenAPI},
 		{Swagger, readSwagger},
 	}
 }
 
-// Input is a text that readers look at. It is parsed as JSON or YAML once, by
-// the first that asks.
+// Input is a text that several readers look at, one after the other. It is
+// parsed as JSON or YAML once, by the first reader that asks for the tree.
 type Input struct {
 	Source
-	fetch    Fetch
-	more     []Reader
-	within   bool // another document, which drew this one, is being read
+	fetch        Fetch
+	otherReaders []Reader
+	// nested is set if another document, which embeds or links this one, is
+	// being read. It ends the recursion after one level.
+	nested   bool
 	parsed   bool
 	root     *Node
 	problems []Problem
-	fault    *Problem // of a text that is of a reader's format, and broken
+	// fault is the first fault of a text that is of some reader's format, but
+	// broken.
+	fault *Problem
 }
 
-// Broken notes that the text is of a reader's format and breaks its rules, so that
-// nothing can be made of it. What the other readers say of it is of no use then.
+// Broken records that the text is of a reader's format and breaks its rules, so
+// that nothing can be made of it. Read then returns this fault instead of the
+// reasons of all readers.
 func (in *Input) Broken(p Problem) {
 	if in.fault == nil {
 		in.fault = &p
 	}
 }
 
-// Tree is the text as JSON or YAML, as far as it could be read.
+// Tree returns the text as JSON or YAML, as far as it could be parsed, and the
+// problems of parsing it. The root is nil if nothing could be parsed.
 func (in *Input) Tree() (*Node, []Problem) {
 	if !in.parsed {
-		in.root, in.problems = parse(in.Name, in.Text)
+		in.root, in.problems = parseText(in.Name, in.Text)
 		in.parsed = true
 	}
 	return in.root, in.problems
 }
 
-// Read reads a document of whatever format: by the readers of this package, and
-// more after them, in their order. The Document is never nil: where no
-// reader takes the text, it holds why, and the error says so in a sentence.
+// Read reads a document of any format. It tries the readers of this package,
+// then more in their order, and returns the document of the first that takes
+// the text. The Document is never nil: if no reader takes the text, it holds
+// the attempts and problems, and the error is one sentence for users.
 func Read(ctx context.Context, source Source, fetch Fetch, more ...Reader) (*Document, error) {
 	if source.Name == "" {
 		source.Name = cmp.Or(source.URL, "document")
 	}
 	none := &Document{}
-	if len(source.Text) > maxText {
+	if len(source.Text) > maxTextBytes {
 		p := Problem{
 			At: Position{File: source.Name, Line: 1, Column: 1}, Severity: Error, Code: TooLarge,
-			Message: fmt.Sprintf("The document has %d MB; at most %d MB are read.", len(source.Text)>>20, maxText>>20),
+			Message: fmt.Sprintf("The document has %d MB; at most %d MB are read.", len(source.Text)>>20, maxTextBytes>>20),
 			Remedy:  "Cut it into several documents, one for each part of the API.",
 		}
 		none.Problems = []Problem{p}
@@ -82,13 +90,14 @@ func Read(ctx context.Context, source Source, fetch Fetch, more ...Reader) (*Doc
 	ctx, meter := WithMeter(ctx)
 	var d *Document
 	var err error
-	if ended := meter.Run(func() { d, err = read(ctx, &Input{Source: source, fetch: fetch, more: more}) }); ended != nil {
+	if ended := meter.Run(func() { d, err = readDocument(ctx, &Input{Source: source, fetch: fetch, otherReaders: more}) }); ended != nil {
 		return none, ended
 	}
 	return d, err
 }
 
-// Fetch brings another file that the text names, where that is allowed.
+// Fetch loads another file that the text names, if the caller of Read allows
+// that.
 func (in *Input) Fetch(ctx context.Context, url string) ([]byte, error) {
 	if in.fetch == nil {
 		return nil, errors.New("other files are not fetched here")
@@ -96,21 +105,25 @@ func (in *Input) Fetch(ctx context.Context, url string) ([]byte, error) {
 	return in.fetch(ctx, url)
 }
 
-// Within reads another document that the text holds or draws, such as that of a
-// page. What it draws in turn is not read.
+// Within reads another document that the text embeds or links, such as the
+// OpenAPI document of a documentation page. That document cannot embed a
+// further one.
 func (in *Input) Within(ctx context.Context, source Source) (*Document, error) {
-	if in.within {
+	if in.nested {
 		return nil, errors.New("a page that draws a page is not followed")
 	}
 	source.Name = cmp.Or(source.Name, in.Name)
-	return read(ctx, &Input{Source: source, fetch: in.fetch, more: in.more, within: true})
+	return readDocument(ctx, &Input{Source: source, fetch: in.fetch, otherReaders: in.otherReaders, nested: true})
 }
 
-func read(ctx context.Context, in *Input) (*Document, error) {
+// readDocument tries the readers in their order. If source.As names a format,
+// only its reader is tried; OpenAPI includes Swagger, because users call both
+// by that name.
+func readDocument(ctx context.Context, in *Input) (*Document, error) {
 	in.meter = MeterOf(ctx)
 	source, none := in.Source, &Document{}
 	var tried []Attempt
-	for _, r := range append(readers(), in.more...) {
+	for _, r := range append(builtinReaders(), in.otherReaders...) {
 		if source.As != "" && source.As != r.Format && (source.As != OpenAPI || r.Format != Swagger) {
 			continue
 		}
@@ -126,8 +139,10 @@ func read(ctx context.Context, in *Input) (*Document, error) {
 		}
 	}
 	none.Tried = tried
+	// No reader took the text. If it was meant as JSON or OpenAPI, its syntax
+	// error is more useful to a user than the reasons of ten readers.
 	_, none.Problems = in.Tree()
-	if i := slices.IndexFunc(none.Problems, func(p Problem) bool { return p.Severity == Error }); i >= 0 && (structuredText.Match(source.Text) || source.As == OpenAPI || source.As == Swagger) {
+	if i := slices.IndexFunc(none.Problems, func(p Problem) bool { return p.Severity == Error }); i >= 0 && (structuredTextPattern.Match(source.Text) || source.As == OpenAPI || source.As == Swagger) {
 		in.Broken(none.Problems[i])
 	}
 	if in.fault != nil && !slices.Contains(none.Problems, *in.fault) {
@@ -144,10 +159,12 @@ func read(ctx context.Context, in *Input) (*Document, error) {
 	return none, fmt.Errorf("%s is no document that can be read (%s). Name its format, or fill in its methods, paths and parameters by hand", source.Name, strings.Join(reasons, "; "))
 }
 
-// structuredText finds a text that is meant as JSON, or as OpenAPI in YAML.
-var structuredText = regexp.MustCompile(`^\s*[{[]|(?m)^["']?(?:openapi|swagger)["']?\s*:`)
+// structuredTextPattern matches a text that is meant as JSON, or as OpenAPI in
+// YAML.
+var structuredTextPattern = regexp.MustCompile(`^\s*[{[]|(?m)^["']?(?:openapi|swagger)["']?\s*:`)
 
-// Sentence is the problem in one line: where it is, what is wrong and what to do.
+// Sentence returns the problem in one line: the position, the fault and the
+// remedy.
 func (p *Problem) Sentence() string {
 	message := p.Message
 	if first, size := utf8.DecodeRuneInString(message); size > 0 {
@@ -156,16 +173,19 @@ func (p *Problem) Sentence() string {
 	return strings.TrimSpace(fmt.Sprintf("%s, line %d, column %d: %s %s", p.At.File, p.At.Line, p.At.Column, message, p.Remedy))
 }
 
+// sortProblems sorts by file, line and column. Problems of one position keep
+// their order.
 func sortProblems(list []Problem) {
 	slices.SortStableFunc(list, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.At.File, b.At.File), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
 	})
 }
 
-// parse reads a text as JSON where it looks like it, and as YAML otherwise.
-// JSON never goes through the YAML reader, which takes less than all of it;
-// what only looks like JSON does.
-func parse(name string, source []byte) (*Node, []Problem) {
+// parseText parses a text as JSON if it looks like it, and as YAML otherwise.
+// JSON never goes through the YAML library, which does not accept all of it. A
+// text that only begins like JSON is tried as YAML, in which flow mappings look
+// alike.
+func parseText(name string, source []byte) (*Node, []Problem) {
 	source = bytes.TrimPrefix(source, []byte("\xef\xbb\xbf"))
 	s, problems := string(source), []Problem(nil)
 	if !utf8.Valid(source) {

@@ -5,77 +5,84 @@ import (
 	"slices"
 )
 
-// schema looks at a schema and all below it: it is translated to what JSON
-// Schema 2020-12 says, once, before anybody sees it, and problems are reported.
-// Schemas that references lead to are looked at later, by rest.
-func (b *bundle) schema(n *Node, w *where) *Node {
-	b.plain(n, w, nil)
+// translateSchema translates a schema and everything inside it to JSON Schema
+// 2020-12, in place and once, and reports problems. It returns n. Schemas that
+// references lead to are queued for translatePending, so that recursion stays
+// shallow.
+func (b *bundle) translateSchema(n *Node, w *pointerPath) *Node {
+	b.translateNode(n, w, nil)
 	return n
 }
 
-// rest looks at the schemas that references led to.
-func (b *bundle) rest() {
-	for len(b.queue) > 0 {
-		q := b.queue[len(b.queue)-1]
-		b.queue = b.queue[:len(b.queue)-1]
-		b.plain(q.schema, &where{segment: q.pointer}, nil)
+// translatePending translates the schemas that references led to, until none is
+// left.
+func (b *bundle) translatePending() {
+	for len(b.pendingSchemas) > 0 {
+		q := b.pendingSchemas[len(b.pendingSchemas)-1]
+		b.pendingSchemas = b.pendingSchemas[:len(b.pendingSchemas)-1]
+		b.translateNode(q.schema, &pointerPath{segment: q.pointer}, nil)
 	}
 }
 
-// plain translates n in place. around is the schema that a $recursiveRef means.
-func (b *bundle) plain(n *Node, w *where, around *Node) {
-	if n == nil || n.plain {
+// translateNode translates n in place. around is the schema that a
+// $recursiveRef inside n means; nil makes it n itself.
+func (b *bundle) translateNode(n *Node, w *pointerPath, around *Node) {
+	if n == nil || n.translated {
 		return
 	}
-	n.plain = true
+	n.translated = true
 	b.meter.Spend(1 + len(n.Members)/4)
 	if n.Kind != Object {
 		if n.Kind != Bool {
-			b.report(n.At, w, Warning, WrongType, "A schema is expected here; anything is taken.", "Write a schema, such as {type: string}.")
-			*n = Node{Kind: Object, plain: true, At: n.At}
+			b.reportProblem(n.At, w, Warning, WrongType, "A schema is expected here; anything is taken.", "Write a schema, such as {type: string}.")
+			*n = Node{Kind: Object, translated: true, At: n.At}
 		}
 		return
 	}
 	if around == nil || n.Get("$recursiveAnchor").True() {
 		around = n
 	}
-	b.refs(n, w, around)
-	b.types(n, w)
-	b.limits(n)
-	b.subschemas(n, w, around)
-	b.nullable(n)
+	b.translateRefs(n, w, around)
+	b.translateTypes(n, w)
+	b.translateLimits(n)
+	b.translateSubschemas(n, w, around)
+	b.translateNullable(n)
 }
 
-func (b *bundle) refs(n *Node, w *where, around *Node) {
+// translateRefs turns $recursiveRef and $dynamicRef into $ref, and queues the
+// target. A reference that leads nowhere is removed, and n is marked as
+// unresolved.
+func (b *bundle) translateRefs(n *Node, w *pointerPath, around *Node) {
 	if n.Get("$recursiveRef") != nil && n.Get("$ref") == nil {
-		b.around[n] = around
-		n.with("$ref", NewString("#", n.At))
+		b.recursiveTargets[n] = around
+		n.setMember("$ref", NewString("#", n.At))
 		return
 	}
 	if d := n.Get("$dynamicRef"); d != nil && n.Get("$ref") == nil {
-		n.with("$ref", d)
+		n.setMember("$ref", d)
 	}
 	ref := n.Get("$ref")
 	if ref == nil {
 		return
 	}
 	if ref.Kind != String {
-		n.without("$ref") // a property of that name, where an object was expected
+		n.removeMember("$ref") // a property of that name, in the place of an object
 		return
 	}
 	to, err := b.Resolve(ref.Str(), n)
 	if err != nil {
-		b.unresolved(ref, w.to("$ref"), err)
-		n.without("$ref")
-		n.lost = true
+		b.reportUnresolved(ref, w.child("$ref"), err)
+		n.removeMember("$ref")
+		n.unresolved = true
 		return
 	}
-	if !to.plain {
-		b.queue = append(b.queue, queued{to, pointerOf(ref.Str())})
+	if !to.translated {
+		b.pendingSchemas = append(b.pendingSchemas, pendingSchema{to, refFragment(ref.Str())})
 	}
 }
 
-func pointerOf(ref string) string {
+// refFragment returns the part of a reference behind "#".
+func refFragment(ref string) string {
 	for i := range len(ref) {
 		if ref[i] == '#' {
 			return ref[i+1:]
@@ -84,8 +91,9 @@ func pointerOf(ref string) string {
 	return ""
 }
 
-// types sees to type: file and unknown words.
-func (b *bundle) types(n *Node, w *where) {
+// translateTypes replaces type: file and removes unknown types, for which any
+// value is then accepted.
+func (b *bundle) translateTypes(n *Node, w *pointerPath) {
 	t := n.Get("type")
 	if t == nil {
 		return
@@ -103,123 +111,130 @@ func (b *bundle) types(n *Node, w *where) {
 			kept = append(kept, NewString("null", one.At))
 		case "file":
 			kept = append(kept, NewString("string", one.At))
-			n.with("format", NewString("binary", one.At))
+			n.setMember("format", NewString("binary", one.At))
 		case "any":
 		default:
 			if one.Kind == Null {
 				kept = append(kept, NewString("null", one.At))
 				continue
 			}
-			b.report(one.At, w.to("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", clip(one.Str(), 40)), "Write string, number, integer, boolean, array or object.")
+			b.reportProblem(one.At, w.child("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", truncateText(one.Str(), 40)), "Write string, number, integer, boolean, array or object.")
 		}
 	}
 	switch len(kept) {
 	case 0:
-		n.without("type")
+		n.removeMember("type")
 	case 1:
-		n.with("type", kept[0])
+		n.setMember("type", kept[0])
 	default:
-		n.with("type", &Node{Kind: Array, Items: kept, At: t.At})
+		n.setMember("type", &Node{Kind: Array, Items: kept, At: t.At})
 	}
 }
 
-// limits makes numbers of the boolean exclusiveMinimum and exclusiveMaximum.
-func (b *bundle) limits(n *Node) {
+// translateLimits turns the boolean exclusiveMinimum and exclusiveMaximum of
+// OpenAPI 3.0 into numbers.
+func (b *bundle) translateLimits(n *Node) {
 	for limit, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		x := n.Get(exclusive)
 		if x == nil || x.Kind != Bool {
 			continue
 		}
-		n.without(exclusive)
+		n.removeMember(exclusive)
 		if value := n.Get(limit); x.True() && value != nil && value.Kind == Number {
-			n.without(limit)
-			n.with(exclusive, value)
+			n.removeMember(limit)
+			n.setMember(exclusive, value)
 		}
 	}
 }
 
-func (b *bundle) subschemas(n *Node, w *where, around *Node) {
+// translateSubschemas translates the schemas directly inside n. It also moves a
+// boolean required of a property, a common mistake, to the list of the object,
+// and turns a list of items into prefixItems.
+func (b *bundle) translateSubschemas(n *Node, w *pointerPath, around *Node) {
 	if items := n.Get("items"); items != nil && items.Kind == Array {
-		n.without("items")
+		n.removeMember("items")
 		if rest := n.Get("additionalItems"); rest != nil {
-			n.with("items", rest)
-			n.without("additionalItems")
+			n.setMember("items", rest)
+			n.removeMember("additionalItems")
 		}
-		n.with("prefixItems", items)
+		n.setMember("prefixItems", items)
 	}
 	var required []*Node
 	for _, m := range n.Members {
-		at := &where{w, m.Key}
+		at := &pointerPath{w, m.Key}
 		switch m.Key {
 		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 			if m.Value.Kind != Object {
-				b.report(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be an object; it is passed over.", m.Key), "Write a schema for each name.")
+				b.reportProblem(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be an object; it is passed over.", m.Key), "Write a schema for each name.")
 				continue
 			}
 			for _, p := range m.Value.Members {
 				if r := p.Value.Get("required"); r != nil && r.Kind == Bool {
-					p.Value.without("required")
+					p.Value.removeMember("required")
 					if m.Key == "properties" && r.True() {
 						required = append(required, NewString(p.Key, r.At))
 					}
 				}
-				b.plain(p.Value, at.to(p.Key), around)
+				b.translateNode(p.Value, at.child(p.Key), around)
 			}
 		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
-			b.plain(m.Value, at, around)
+			b.translateNode(m.Value, at, around)
 		case "allOf", "anyOf", "oneOf", "prefixItems":
 			if m.Value.Kind != Array {
-				b.report(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be a list; it is passed over.", m.Key), "Write a list of schemas.")
+				b.reportProblem(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be a list; it is passed over.", m.Key), "Write a list of schemas.")
 				continue
 			}
 			for i, c := range m.Value.Items {
-				b.plain(c, at.to(fmt.Sprint(i)), around)
+				b.translateNode(c, at.child(fmt.Sprint(i)), around)
 			}
 		case "discriminator":
-			b.discriminator(m.Value, n, at)
+			b.checkDiscriminator(m.Value, n, at)
 		}
 	}
-	b.dropWrong(n)
+	b.dropWrongKinds(n)
 	if len(required) > 0 {
 		if r := n.Get("required"); r != nil && r.Kind == Array {
 			required = slices.Concat(r.Items, required)
 		}
-		n.with("required", &Node{Kind: Array, Items: required, At: required[0].At})
+		n.setMember("required", &Node{Kind: Array, Items: required, At: required[0].At})
 	}
 }
 
-// dropWrong takes out what is of the wrong kind and was reported.
-func (b *bundle) dropWrong(n *Node) {
+// dropWrongKinds removes keywords of the wrong kind, which are already
+// reported. Code behind it relies on their kinds.
+func (b *bundle) dropWrongKinds(n *Node) {
 	for _, key := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
 		if v := n.Get(key); v != nil && v.Kind != Object {
-			n.without(key)
+			n.removeMember(key)
 		}
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf", "prefixItems", "enum", "required"} {
 		if v := n.Get(key); v != nil && v.Kind != Array {
-			n.without(key)
+			n.removeMember(key)
 		}
 	}
 }
 
-// discriminator reports mappings that lead nowhere; they are of no use here.
-func (b *bundle) discriminator(d, schema *Node, w *where) {
+// checkDiscriminator reports mappings that lead nowhere. Mappings are not used
+// otherwise.
+func (b *bundle) checkDiscriminator(d, schema *Node, w *pointerPath) {
 	mapping := d.Get("mapping")
 	if mapping == nil {
 		return
 	}
 	for _, m := range mapping.Members {
-		if m.Value.Kind != String || b.byName(m.Value.Str()) != nil {
+		if m.Value.Kind != String || b.findByName(m.Value.Str()) != nil {
 			continue
 		}
 		if _, err := b.Resolve(m.Value.Str(), schema); err != nil {
-			b.report(m.Value.At, w.to("mapping").to(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, and nothing is there; it is passed over.", clip(m.Value.Str(), 200)), "Correct the name, or take the mapping out.")
+			b.reportProblem(m.Value.At, w.child("mapping").child(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, and nothing is there; it is passed over.", truncateText(m.Value.Str(), 200)), "Correct the name, or take the mapping out.")
 		}
 	}
 }
 
-// nullable says by type or anyOf what OpenAPI 3.0 says by a word of its own.
-func (b *bundle) nullable(n *Node) {
+// translateNullable replaces nullable of OpenAPI 3.0 by a type or anyOf with
+// null.
+func (b *bundle) translateNullable(n *Node) {
 	null := n.Get("nullable")
 	if null == nil {
 		null = n.Get("x-nullable")
@@ -227,8 +242,8 @@ func (b *bundle) nullable(n *Node) {
 	if null == nil || null.Kind != Bool {
 		return
 	}
-	n.without("nullable")
-	n.without("x-nullable")
+	n.removeMember("nullable")
+	n.removeMember("x-nullable")
 	if !null.True() {
 		return
 	}
@@ -237,23 +252,24 @@ func (b *bundle) nullable(n *Node) {
 	switch {
 	case t != nil && t.Kind == Array:
 		if !slices.ContainsFunc(t.Items, func(c *Node) bool { return c.Text == "null" }) {
-			n.with("type", &Node{Kind: Array, Items: append(slices.Clone(t.Items), none), At: t.At})
+			n.setMember("type", &Node{Kind: Array, Items: append(slices.Clone(t.Items), none), At: t.At})
 		}
 	case t != nil && t.Text != "null":
-		n.with("type", &Node{Kind: Array, Items: []*Node{t, none}, At: t.At})
+		n.setMember("type", &Node{Kind: Array, Items: []*Node{t, none}, At: t.At})
 	case n.Get("$ref") != nil || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil:
-		b.orNull(n, null.At)
+		b.wrapInNullChoice(n, null.At)
 		return
 	}
 	if enum := n.Get("enum"); enum != nil && t != nil && !slices.ContainsFunc(enum.Items, func(c *Node) bool { return c.Kind == Null }) {
-		n.with("enum", &Node{Kind: Array, Items: append(slices.Clone(enum.Items), &Node{Kind: Null, Text: "null", At: null.At}), At: enum.At})
+		n.setMember("enum", &Node{Kind: Array, Items: append(slices.Clone(enum.Items), &Node{Kind: Null, Text: "null", At: null.At}), At: enum.At})
 	}
 }
 
-// orNull makes n an anyOf of itself and null, and leaves outside what speaks of
-// the value and not of its kind.
-func (b *bundle) orNull(n *Node, at Position) {
-	inner := &Node{Kind: Object, plain: true, At: n.At}
+// wrapInNullChoice turns n into an anyOf of itself and null. Keywords that
+// describe the value and not its type, such as description and default, stay
+// outside.
+func (b *bundle) wrapInNullChoice(n *Node, at Position) {
+	inner := &Node{Kind: Object, translated: true, At: n.At}
 	var outer []Member
 	for _, m := range n.Members {
 		switch m.Key {
@@ -263,11 +279,11 @@ func (b *bundle) orNull(n *Node, at Position) {
 			inner.Members = append(inner.Members, m)
 		}
 	}
-	if around := b.around[n]; around != nil {
-		b.around[inner] = around
-		delete(b.around, n)
+	if around := b.recursiveTargets[n]; around != nil {
+		b.recursiveTargets[inner] = around
+		delete(b.recursiveTargets, n)
 	}
-	null := &Node{Kind: Object, plain: true, At: at, Members: []Member{{Key: "type", At: at, Value: NewString("null", at)}}}
+	null := &Node{Kind: Object, translated: true, At: at, Members: []Member{{Key: "type", At: at, Value: NewString("null", at)}}}
 	choice := &Node{Kind: Array, Items: []*Node{inner, null}, At: at}
 	n.Members = slices.Concat(outer, []Member{{Key: "anyOf", At: at, Value: choice}})
 }

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// schemes reads the ways to authenticate that a document declares.
-func (b *bundle) schemes(n *Node, w *where) map[string]Scheme {
+// readSchemes reads the ways to authenticate that a document declares. Those of
+// an unknown type are left out with a problem.
+func (b *bundle) readSchemes(n *Node, w *pointerPath) map[string]Scheme {
 	if n == nil || n.Kind != Object {
 		return nil
 	}
 	all := make(map[string]Scheme, len(n.Members))
 	for _, m := range n.Members {
-		one := b.deref(m.Value, w.to(m.Key))
+		one := b.followRefs(m.Value, w.child(m.Key))
 		if one == nil || one.Kind != Object {
 			continue
 		}
@@ -24,15 +25,15 @@ func (b *bundle) schemes(n *Node, w *where) map[string]Scheme {
 		switch s.Type {
 		case "http":
 			if s.Type = strings.ToLower(one.Get("scheme").Str()); s.Type != "basic" && s.Type != "bearer" {
-				b.report(one.At, w.to(m.Key), Warning, UnknownValue, fmt.Sprintf("The HTTP scheme %q is taken as bearer.", clip(s.Type, 40)), "Use basic or bearer.")
+				b.reportProblem(one.At, w.child(m.Key), Warning, UnknownValue, fmt.Sprintf("The HTTP scheme %q is taken as bearer.", truncateText(s.Type, 40)), "Use basic or bearer.")
 				s.Type = "bearer"
 			}
 			s.In, s.Name = "", ""
 		case "oauth2":
-			oauthFlows(&s, one)
+			readOAuthFlows(&s, one)
 		case "apiKey", "basic", "openIdConnect", "mutualTLS":
 		default:
-			b.report(one.At, w.to(m.Key), Warning, UnknownValue, fmt.Sprintf("%q is no way to authenticate; it is passed over.", clip(s.Type, 40)), "Write apiKey, http, oauth2 or openIdConnect.")
+			b.reportProblem(one.At, w.child(m.Key), Warning, UnknownValue, fmt.Sprintf("%q is no way to authenticate; it is passed over.", truncateText(s.Type, 40)), "Write apiKey, http, oauth2 or openIdConnect.")
 			continue
 		}
 		all[m.Key] = s
@@ -40,7 +41,9 @@ func (b *bundle) schemes(n *Node, w *where) map[string]Scheme {
 	return all
 }
 
-func oauthFlows(s *Scheme, one *Node) {
+// readOAuthFlows sets the flows, addresses and scopes of an OAuth scheme, in
+// the notation of either version. Flows have the names of OpenAPI 3.
+func readOAuthFlows(s *Scheme, one *Node) {
 	s.Scopes = map[string]string{}
 	scopes := func(n *Node) {
 		if n = n.Get("scopes"); n != nil {
@@ -77,14 +80,16 @@ func oauthFlows(s *Scheme, one *Node) {
 	slices.Sort(s.Flows)
 }
 
-// maxAlternatives bounds the ways to authenticate that one operation has.
+// maxAlternatives bounds the ways to authenticate of one operation.
 const maxAlternatives = 64
 
-// security reads what an operation needs: its own, or the document's.
-func (r *paths) security(op *Operation, n *Node, w *where) {
+// readSecurity reads the requirements of an operation: its own, or else those
+// of the document. An empty list of its own means that the operation requires
+// none.
+func (r *pathsReader) readSecurity(op *Operation, n *Node, w *pointerPath) {
 	list := n.Get("security")
 	if list == nil {
-		list, w = r.main.root.Get("security"), r.way()
+		list, w = r.mainFile.root.Get("security"), r.pathFromRoot()
 	}
 	if list == nil || list.Kind != Array {
 		return
@@ -92,18 +97,20 @@ func (r *paths) security(op *Operation, n *Node, w *where) {
 	op.Secured = true
 	for i, alternative := range list.Items {
 		if i == maxAlternatives {
-			r.report(list.At, w.to("security"), Warning, TooLarge, fmt.Sprintf("There are more than %d ways to authenticate; the others are passed over.", maxAlternatives), "Take out those that nobody uses.")
+			r.reportProblem(list.At, w.child("security"), Warning, TooLarge, fmt.Sprintf("There are more than %d ways to authenticate; the others are passed over.", maxAlternatives), "Take out those that nobody uses.")
 			break
 		}
 		r.meter.Spend(1 + len(alternative.Members))
 		needs := []Requirement{}
 		for _, m := range alternative.Members {
 			if _, ok := r.doc.Schemes[m.Key]; !ok {
-				r.report(m.At, w.to("security").to(fmt.Sprint(i)).to(m.Key), Warning, UnknownValue, fmt.Sprintf("The security scheme %q is not declared; it is passed over.", clip(m.Key, 40)), "Declare it among the security schemes.")
+				r.reportProblem(m.At, w.child("security").child(fmt.Sprint(i)).child(m.Key), Warning, UnknownValue, fmt.Sprintf("The security scheme %q is not declared; it is passed over.", truncateText(m.Key, 40)), "Declare it among the security schemes.")
 				continue
 			}
-			needs = append(needs, Requirement{Scheme: m.Key, Scopes: r.strings(m.Value, w)})
+			needs = append(needs, Requirement{Scheme: m.Key, Scopes: r.readStrings(m.Value, w)})
 		}
+		// An alternative of unknown schemes only is dropped: as an empty one it
+		// would say that no authentication is required.
 		if len(needs) > 0 || len(alternative.Members) == 0 {
 			op.Security = append(op.Security, needs)
 		}

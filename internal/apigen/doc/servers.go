@@ -7,30 +7,31 @@ import (
 	"strings"
 )
 
-// servers reads those that stand at n.
-func (b *bundle) servers(n *Node, w *where) []Server {
+// readServers reads the servers that n declares: the document, a path item or
+// an operation. A URL that cannot be resolved is left out.
+func (b *bundle) readServers(n *Node, w *pointerPath) []Server {
 	list := n.Get("servers")
 	if list == nil || list.Kind != Array {
 		return nil
 	}
 	servers := make([]Server, 0, len(list.Items))
 	for i, one := range list.Items {
-		at := w.to("servers").to(fmt.Sprint(i))
+		at := w.child("servers").child(fmt.Sprint(i))
 		s := Server{URL: strings.TrimSpace(one.Get("url").Str()), Description: one.Get("description").Str()}
 		if vars := one.Get("variables"); vars != nil {
 			for _, v := range vars.Members {
 				s.Variables = append(s.Variables, Variable{
-					Name: v.Key, Default: v.Value.Get("default").Str(), Description: v.Value.Get("description").Str(), Enum: b.strings(v.Value.Get("enum"), at.to("enum")),
+					Name: v.Key, Default: v.Value.Get("default").Str(), Description: v.Value.Get("description").Str(), Enum: b.readStrings(v.Value.Get("enum"), at.child("enum")),
 				})
 			}
 		}
-		for _, name := range templates(s.URL) {
+		for _, name := range templateNames(s.URL) {
 			if !slices.ContainsFunc(s.Variables, func(v Variable) bool { return v.Name == name }) {
-				b.report(one.At, at, Warning, Missing, fmt.Sprintf("The server's URL has {%s}, which is not among its variables.", clip(name, 40)), "Add it to variables, with a default.")
+				b.reportProblem(one.At, at, Warning, Missing, fmt.Sprintf("The server's URL has {%s}, which is not among its variables.", truncateText(name, 40)), "Add it to variables, with a default.")
 				s.Variables = append(s.Variables, Variable{Name: name})
 			}
 		}
-		if s.URL = absolute(b.main.url, s.URL); s.URL == "" {
+		if s.URL = resolveServerURL(b.mainFile.url, s.URL); s.URL == "" {
 			continue
 		}
 		servers = append(servers, s)
@@ -38,18 +39,19 @@ func (b *bundle) servers(n *Node, w *where) []Server {
 	return servers
 }
 
-// ownServer is where an API is whose document does not say it: where the
-// document is.
-func (b *bundle) ownServer(from, path string) []Server {
-	if u := absolute(from, path); u != "" {
+// documentServer returns the server of an API whose document declares none: the
+// origin of the document itself.
+func (b *bundle) documentServer(from, path string) []Server {
+	if u := resolveServerURL(from, path); u != "" {
 		return []Server{{URL: u}}
 	}
 	return nil
 }
 
-// absolute resolves a server's URL, which may have {variables} that url.Parse
-// does not take. It gives "" where there is nothing to resolve it against.
-func absolute(document, server string) string {
+// resolveServerURL resolves the URL of a server against the address of the
+// document. The URL may contain {variables}, which url.Parse does not accept.
+// It returns "" if there is nothing to resolve it against.
+func resolveServerURL(document, server string) string {
 	switch {
 	case strings.Contains(server, "://"):
 		return server
@@ -59,7 +61,7 @@ func absolute(document, server string) string {
 		}
 		return "https:" + server
 	case strings.HasPrefix(server, "{") && !strings.HasPrefix(document, "http"):
-		return server // {scheme}://… or {host}/…: a person fills it in
+		return server // {scheme}://… or {host}/…: the user fills it in
 	}
 	base, err := url.Parse(document)
 	if err != nil || !strings.HasPrefix(base.Scheme, "http") || base.Host == "" {

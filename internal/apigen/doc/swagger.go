@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// readSwagger reads Swagger 2.0.
+// readSwagger is the Reader of Swagger 2.0.
 func readSwagger(ctx context.Context, in *Input) (*Document, string) {
 	root, problems := in.Tree()
 	version := root.Get("swagger")
@@ -18,37 +18,39 @@ func readSwagger(ctx context.Context, in *Input) (*Document, string) {
 	b.problems = append(b.problems, problems...)
 	d := &Document{Format: Swagger, Version: version.Str(), Schemas: b}
 	if !strings.HasPrefix(d.Version, "2") {
-		b.report(version.At, b.way("swagger"), Warning, UnknownValue, fmt.Sprintf("Version %q of Swagger is not known; it is read as 2.0.", clip(d.Version, 20)), "Write \"2.0\".")
+		b.reportProblem(version.At, b.pathFromRoot("swagger"), Warning, UnknownValue, fmt.Sprintf("Version %q of Swagger is not known; it is read as 2.0.", truncateText(d.Version, 20)), "Write \"2.0\".")
 	}
-	b.info(d)
-	s := swagger{bundle: b}
-	d.Servers = s.own(in.URL)
-	d.Schemes = b.schemes(root.Get("securityDefinitions"), b.way("securityDefinitions"))
-	r := paths{bundle: b, doc: d, dialect: s}
-	r.read()
-	d.Models = b.models(root.Get("definitions"), b.way("definitions"))
-	b.finish(d)
+	b.readInfo(d)
+	s := swaggerDialect{bundle: b}
+	d.Servers = s.readHostServer(in.URL)
+	d.Schemes = b.readSchemes(root.Get("securityDefinitions"), b.pathFromRoot("securityDefinitions"))
+	r := pathsReader{bundle: b, doc: d, dialect: s}
+	r.readPaths()
+	d.Models = b.readModels(root.Get("definitions"), b.pathFromRoot("definitions"))
+	b.finishDocument(d)
 	return d, ""
 }
 
-// swagger reads what Swagger 2.0 says otherwise than OpenAPI 3.
-type swagger struct{ *bundle }
+// swaggerDialect reads the parts that Swagger 2.0 writes differently from
+// OpenAPI 3.
+type swaggerDialect struct{ *bundle }
 
-// own is the server of host, basePath and schemes; what is missing is that of
-// the document itself.
-func (s swagger) own(from string) []Server {
-	root := s.main.root
+// readHostServer returns the server of host, basePath and schemes. Missing
+// parts are those of the document's own address.
+func (s swaggerDialect) readHostServer(from string) []Server {
+	root := s.mainFile.root
 	host, base := root.Get("host").Str(), root.Get("basePath").Str()
 	base = strings.TrimSuffix("/"+strings.TrimPrefix(base, "/"), "/")
 	if host == "" {
-		return s.ownServer(from, "/"+strings.TrimPrefix(base, "/"))
+		return s.documentServer(from, "/"+strings.TrimPrefix(base, "/"))
 	}
-	return []Server{{URL: s.scheme(root, from) + "://" + strings.TrimSuffix(host, "/") + base}}
+	return []Server{{URL: s.chooseScheme(root, from) + "://" + strings.TrimSuffix(host, "/") + base}}
 }
 
-// scheme is https wherever it is offered.
-func (s swagger) scheme(n *Node, from string) string {
-	schemes := s.strings(n.Get("schemes"), s.way("schemes"))
+// chooseScheme returns https wherever the document offers it, or offers nothing
+// and was not itself loaded by http.
+func (s swaggerDialect) chooseScheme(n *Node, from string) string {
+	schemes := s.readStrings(n.Get("schemes"), s.pathFromRoot("schemes"))
 	switch {
 	case slices.Contains(schemes, "https"), len(schemes) == 0 && !strings.HasPrefix(from, "http://"):
 		return "https"
@@ -57,39 +59,41 @@ func (s swagger) scheme(n *Node, from string) string {
 	}
 }
 
-// servers: an operation may have schemes of its own, on the same host.
-func (s swagger) servers(_, op *Node, _ *where) []Server {
-	host := s.main.root.Get("host").Str()
+// operationServers returns a server only if the operation declares schemes of
+// its own that change the URL.
+func (s swaggerDialect) operationServers(_, op *Node, _ *pointerPath) []Server {
+	host := s.mainFile.root.Get("host").Str()
 	if op.Get("schemes") == nil || host == "" {
 		return nil
 	}
-	if scheme := s.scheme(op, ""); scheme != s.scheme(s.main.root, s.main.url) {
-		base := s.main.root.Get("basePath").Str()
+	if scheme := s.chooseScheme(op, ""); scheme != s.chooseScheme(s.mainFile.root, s.mainFile.url) {
+		base := s.mainFile.root.Get("basePath").Str()
 		return []Server{{URL: scheme + "://" + host + strings.TrimSuffix("/"+strings.TrimPrefix(base, "/"), "/")}}
 	}
 	return nil
 }
 
-// parameter reads one of query, header or path. One of the body or a form
-// becomes part of the operation's body, see body.
-func (s swagger) parameter(n *Node, w *where, op *Operation) (Param, bool) {
+// readParameter reads a parameter of query, header or path. A parameter in body
+// or formData becomes part of the operation's body, which readBody completes.
+func (s swaggerDialect) readParameter(n *Node, w *pointerPath, op *Operation) (Param, bool) {
 	switch n.Get("in").Str() {
 	case "body":
 		op.Body = &Body{Required: n.Get("required").True(), Declared: true, Description: n.Get("description").Str(), At: n.At}
-		op.Body.Contents = []Content{{Schema: s.schema(n.Get("schema"), w.to("schema"))}}
+		op.Body.Contents = []Content{{Schema: s.translateSchema(n.Get("schema"), w.child("schema"))}}
 		return Param{}, false
 	case "formData":
-		s.field(n, w, op)
+		s.addFormField(n, w, op)
 		return Param{}, false
 	}
-	p := Param{In: Place(n.Get("in").Str()), Schema: s.schema(schemaOf(n), w)}
-	p.Style, p.Explode = s.collection(n, p.In, w)
+	p := Param{In: Place(n.Get("in").Str()), Schema: s.translateSchema(parameterSchema(n), w)}
+	p.Style, p.Explode = s.readCollectionFormat(n, p.In, w)
 	return p, true
 }
 
-// collection is the style that a collectionFormat stands for. Those that a path
-// or header does not have as a style of its own are kept: see apigen/call.
-func (s swagger) collection(n *Node, in Place, w *where) (style string, explode bool) {
+// readCollectionFormat returns the style that a collectionFormat stands for. It
+// also returns styles that a path or header does not have in OpenAPI 3;
+// apigen/call sends them all the same.
+func (s swaggerDialect) readCollectionFormat(n *Node, in Place, w *pointerPath) (style string, explode bool) {
 	format := n.Get("collectionFormat").Str()
 	plain := "form"
 	if in == InPath || in == InHeader {
@@ -107,16 +111,17 @@ func (s swagger) collection(n *Node, in Place, w *where) (style string, explode 
 	case "multi":
 		return plain, plain == "form"
 	default:
-		s.report(n.Get("collectionFormat").At, w.to("collectionFormat"), Warning, UnknownValue, fmt.Sprintf("%q is no collectionFormat; csv is used.", clip(format, 40)), "Use csv, ssv, tsv, pipes or multi.")
+		s.reportProblem(n.Get("collectionFormat").At, w.child("collectionFormat"), Warning, UnknownValue, fmt.Sprintf("%q is no collectionFormat; csv is used.", truncateText(format, 40)), "Use csv, ssv, tsv, pipes or multi.")
 		return plain, false
 	}
 }
 
-// schemaOf takes the parts of a parameter that say what its values are.
-func schemaOf(n *Node) *Node {
+// parameterSchema returns the members of a parameter that describe its values,
+// as a schema.
+func parameterSchema(n *Node) *Node {
 	schema := &Node{Kind: Object, At: n.At}
 	if given := n.Get("schema"); given != nil && given.Kind == Object {
-		return given // as OpenAPI 3 has it: often seen
+		return given // the notation of OpenAPI 3, a common mistake
 	}
 	for _, m := range n.Members {
 		switch m.Key {
@@ -130,46 +135,47 @@ func schemaOf(n *Node) *Node {
 	return schema
 }
 
-// field adds a field to the form that an operation takes.
-func (s swagger) field(n *Node, w *where, op *Operation) {
+// addFormField adds a formData parameter to the form that an operation takes.
+// Content.Encoding is non-nil for forms only; readBody tells forms by it.
+func (s swaggerDialect) addFormField(n *Node, w *pointerPath, op *Operation) {
 	if op.Body == nil || len(op.Body.Contents) == 0 || op.Body.Contents[0].Encoding == nil {
-		form := &Node{Kind: Object, plain: true, At: n.At}
-		form.with("type", NewString("object", n.At))
-		form.with("properties", &Node{Kind: Object, At: n.At})
-		form.with("required", &Node{Kind: Array, At: n.At})
+		form := &Node{Kind: Object, translated: true, At: n.At}
+		form.setMember("type", NewString("object", n.At))
+		form.setMember("properties", &Node{Kind: Object, At: n.At})
+		form.setMember("required", &Node{Kind: Array, At: n.At})
 		op.Body = &Body{Declared: true, At: n.At, Contents: []Content{{Schema: form, Encoding: map[string]Encoding{}}}}
 	}
 	form := op.Body.Contents[0]
 	name := n.Get("name").Str()
-	schema := s.schema(schemaOf(n), w)
+	schema := s.translateSchema(parameterSchema(n), w)
 	if d := n.Get("description"); d != nil {
-		schema.with("description", d)
+		schema.setMember("description", d)
 	}
-	form.Schema.Get("properties").with(name, schema)
+	form.Schema.Get("properties").setMember(name, schema)
 	required := form.Schema.Get("required")
 	required.Items = slices.DeleteFunc(required.Items, func(c *Node) bool { return c.Text == name })
 	if n.Get("required").True() {
 		required.Items = append(required.Items, NewString(name, n.At))
 		op.Body.Required = true
 	}
-	style, explode := s.collection(n, InQuery, w)
+	style, explode := s.readCollectionFormat(n, InQuery, w)
 	form.Encoding[name] = Encoding{Style: style, Explode: &explode}
 }
 
-// body gives the body its media types. A form is one even where consumes names
-// JSON alone.
-func (s swagger) body(n *Node, w *where, op *Operation) {
+// readBody sets the media types of the body. A form stays a form even if
+// consumes names JSON only.
+func (s swaggerDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 	if op.Body == nil {
 		return
 	}
-	consumes := s.inherited("consumes", n, w)
+	consumes := s.readMediaTypes("consumes", n, w)
 	content := op.Body.Contents[0]
 	if content.Schema == nil {
-		s.report(op.Body.At, w.to("parameters"), Warning, BodyUnknown, "The parameter in body has no schema; what the body holds is not known, and anything is taken.", "Add a schema.")
-		op.lack(BodyUnknown)
+		s.reportProblem(op.Body.At, w.child("parameters"), Warning, BodyUnknown, "The parameter in body has no schema; what the body holds is not known, and anything is taken.", "Add a schema.")
+		op.markPartial(BodyUnknown)
 	}
 	if content.Encoding != nil {
-		op.Body.Contents[0].Media = s.formMedia(content, consumes)
+		op.Body.Contents[0].Media = s.chooseFormMedia(content, consumes)
 		return
 	}
 	if len(consumes) == 0 {
@@ -187,7 +193,9 @@ func (s swagger) body(n *Node, w *where, op *Operation) {
 	}
 }
 
-func (s swagger) formMedia(content Content, consumes []string) string {
+// chooseFormMedia returns multipart/form-data for a form with a file or if
+// consumes names nothing else, and the URL-encoded form otherwise.
+func (s swaggerDialect) chooseFormMedia(content Content, consumes []string) string {
 	const form, multipart = "application/x-www-form-urlencoded", "multipart/form-data"
 	for _, p := range content.Schema.Get("properties").Members {
 		if p.Value.Get("format").Str() == "binary" && p.Value.Get("type").Str() == "string" {
@@ -200,26 +208,29 @@ func (s swagger) formMedia(content Content, consumes []string) string {
 	return form
 }
 
-// inherited is a list of media types of the operation, or the document's.
-func (s swagger) inherited(key string, n *Node, w *where) []string {
+// readMediaTypes returns the media types of the operation, or else those of the
+// document. key is consumes or produces.
+func (s swaggerDialect) readMediaTypes(key string, n *Node, w *pointerPath) []string {
 	if n.Get(key) != nil {
-		return s.strings(n.Get(key), w.to(key))
+		return s.readStrings(n.Get(key), w.child(key))
 	}
-	return s.strings(s.main.root.Get(key), s.way(key))
+	return s.readStrings(s.mainFile.root.Get(key), s.pathFromRoot(key))
 }
 
-func (s swagger) response(n *Node, w *where, op *Node) []Content {
+// readResponse returns the schema of a response under each media type that the
+// operation produces.
+func (s swaggerDialect) readResponse(n *Node, w *pointerPath, op *Node) []Content {
 	schema := n.Get("schema")
 	if schema == nil {
 		return nil
 	}
-	produces := s.inherited("produces", op, w.up.up)
+	produces := s.readMediaTypes("produces", op, w.parent.parent)
 	if len(produces) == 0 {
 		produces = []string{"application/json"}
 	}
 	list := make([]Content, 0, len(produces))
 	for _, media := range produces {
-		list = append(list, Content{Media: media, Schema: s.schema(schema, w.to("schema"))})
+		list = append(list, Content{Media: media, Schema: s.translateSchema(schema, w.child("schema"))})
 	}
 	return list
 }

@@ -10,45 +10,49 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxExpanded bounds how many nodes the aliases of a YAML text may expand to.
-const maxExpanded = 1 << 18
+// maxAliasNodes bounds the nodes that the aliases of a YAML text expand to. It
+// ends documents in which aliases of aliases multiply ("billion laughs").
+const maxAliasNodes = 1 << 18
 
-// maxYAML bounds the parts of a YAML text, counted by what can begin one, before
-// the library makes a tree of them.
-const maxYAML = 2 << 20
+// maxYAMLParts bounds the parts of a YAML text, counted by the characters that
+// can begin one, before the library builds a tree of them.
+const maxYAMLParts = 2 << 20
 
-// parseYAML reads a YAML text, with the place of every value. Where mend is set,
-// what real documents get wrong is repaired with a warning each, and a part that
-// cannot be read is left out with an error, so that the rest can be.
+// parseYAML parses a YAML text and records the position of every value.
+//
+// If mend is set, it repairs common mistakes of real documents, with a warning
+// each. A part that cannot be parsed is then left out with an error, and the
+// remaining text is parsed again, up to 32 times. Without mend, the first error
+// ends it; parseText uses that to find out whether a text is YAML at all.
 func parseYAML(file, source string, mend bool) (*Node, []Problem) {
 	y := yamlReader{file: file}
-	if n := strings.Count(source, "\n") + strings.Count(source, ",") + strings.Count(source, "[") + strings.Count(source, "{"); n > maxYAML {
-		y.report(1, 1, Error, TooLarge, "The document has more parts than can be read as YAML.", "Cut it into several documents, or save it as JSON.")
+	if n := strings.Count(source, "\n") + strings.Count(source, ",") + strings.Count(source, "[") + strings.Count(source, "{"); n > maxYAMLParts {
+		y.reportProblem(1, 1, Error, TooLarge, "The document has more parts than can be read as YAML.", "Cut it into several documents, or save it as JSON.")
 		return nil, y.problems
 	}
 	if mend {
-		source = y.prepare(source)
+		source = y.repairCharacters(source)
 	}
 	lines := strings.SplitAfter(source, "\n")
 	for range 32 {
 		var root yaml.Node
-		err := unmarshal([]byte(strings.Join(lines, "")), &root)
+		err := unmarshalYAML([]byte(strings.Join(lines, "")), &root)
 		if err == nil {
 			if len(root.Content) == 0 {
 				return nil, y.problems
 			}
-			return y.convert(root.Content[0], 0), y.problems
+			return y.convertNode(root.Content[0], 0), y.problems
 		}
-		line := yamlLine(err, len(lines))
+		line := yamlErrorLine(err, len(lines))
 		row, column := line, 1
-		if mend { // else nobody reads it
-			row, column = y.locate(lines, line)
+		if mend { // otherwise nobody reads the position
+			row, column = y.locateFault(lines, line)
 		}
-		y.report(row, column, Error, Syntax, "Invalid YAML: "+yamlMessage(err)+".", "Correct the text here.")
+		y.reportProblem(row, column, Error, Syntax, "Invalid YAML: "+yamlErrorMessage(err)+".", "Correct the text here.")
 		if !mend {
 			break
 		}
-		from, to := brokenBlock(lines, line)
+		from, to := findBrokenBlock(lines, line)
 		if from < 0 {
 			break
 		}
@@ -60,8 +64,9 @@ func parseYAML(file, source string, mend bool) (*Node, []Problem) {
 	return nil, y.problems
 }
 
-// unmarshal keeps what the library panics with, should it ever, an error.
-func unmarshal(source []byte, root *yaml.Node) (err error) {
+// unmarshalYAML parses a text with the library. A panic of the library becomes
+// an error: documents come from strangers.
+func unmarshalYAML(source []byte, root *yaml.Node) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("yaml: %v", p)
@@ -70,59 +75,71 @@ func unmarshal(source []byte, root *yaml.Node) (err error) {
 	return yaml.Unmarshal(source, root)
 }
 
+// yamlReader is the state of one parse of a YAML text.
 type yamlReader struct {
 	file     string
 	problems []Problem
-	expanded int          // nodes that came of aliases
-	inside   []*yaml.Node // anchors being expanded
-	searched int          // bytes that were read again to find faults
-	capped   bool
+	// aliasNodes counts the nodes that came of aliases.
+	aliasNodes int
+	// openAliases are the anchors that are being expanded. An alias to one of
+	// them would expand without end.
+	openAliases []*yaml.Node
+	// searchedBytes counts the bytes that were parsed again to locate faults.
+	searchedBytes int
+	// limitReported is set once the problem of too much nesting or too many
+	// aliases is reported.
+	limitReported bool
 }
 
-func (y *yamlReader) report(line, column int, severity Severity, code Code, message, remedy string) {
+// reportProblem adds a problem at a line and column.
+func (y *yamlReader) reportProblem(line, column int, severity Severity, code Code, message, remedy string) {
 	y.problems = append(y.problems, Problem{
 		At:       Position{File: y.file, Line: int32(line), Column: int32(max(column, 1))}, //nolint:gosec // at most 32 MB
 		Severity: severity, Code: code, Message: message, Remedy: remedy,
 	})
 }
 
-// prepare blanks lines of white space that hold a tab, and replaces characters
-// that YAML does not have. Line numbers stay.
-func (y *yamlReader) prepare(source string) string {
-	if !strings.ContainsAny(source, "\t\r") && !strings.ContainsFunc(source, unprintable) {
+// repairCharacters empties lines of white space that contain a tab, and
+// replaces characters that YAML does not allow. Line numbers stay the same.
+func (y *yamlReader) repairCharacters(source string) string {
+	if !strings.ContainsAny(source, "\t\r") && !strings.ContainsFunc(source, isUnprintable) {
 		return source
 	}
 	lines := strings.Split(strings.ReplaceAll(source, "\r\n", "\n"), "\n")
 	for i, line := range lines {
 		if strings.Contains(line, "\t") && strings.TrimSpace(line) == "" {
 			lines[i] = ""
-			y.report(i+1, strings.Index(line, "\t")+1, Warning, Repaired, "A line of white space holds a tab; it was taken as empty.", "Take the tab out.")
+			y.reportProblem(i+1, strings.Index(line, "\t")+1, Warning, Repaired, "A line of white space holds a tab; it was taken as empty.", "Take the tab out.")
 		}
-		if at := strings.IndexFunc(line, unprintable); at >= 0 {
+		if at := strings.IndexFunc(line, isUnprintable); at >= 0 {
 			lines[i] = strings.Map(func(r rune) rune {
-				if unprintable(r) {
+				if isUnprintable(r) {
 					return '\uFFFD'
 				}
 				return r
 			}, lines[i])
-			y.report(i+1, at+1, Warning, Repaired, "The line holds a character that YAML does not have; it was replaced.", "Take the control character out.")
+			y.reportProblem(i+1, at+1, Warning, Repaired, "The line holds a character that YAML does not have; it was replaced.", "Take the control character out.")
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-func unprintable(r rune) bool {
+// isUnprintable reports whether YAML forbids a character.
+func isUnprintable(r rune) bool {
 	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r >= 0x7F && r < 0xA0 && r != 0x85 || r == 0xFFFE || r == 0xFFFF || r == 0xFEFF
 }
 
+// The parts of an error of the library: the line that it names, and the prefix
+// that users need not see.
 var (
-	atLine     = regexp.MustCompile(`line (\d+)`)
-	yamlPrefix = regexp.MustCompile(`^yaml: (unmarshal errors:\s*)?(line \d+: )?`)
+	lineNumberPattern = regexp.MustCompile(`line (\d+)`)
+	yamlErrorPrefix   = regexp.MustCompile(`^yaml: (unmarshal errors:\s*)?(line \d+: )?`)
 )
 
-// yamlLine finds the line in an error of the library.
-func yamlLine(err error, last int) int {
-	m := atLine.FindStringSubmatch(err.Error())
+// yamlErrorLine returns the line that an error of the library names, between 1
+// and last.
+func yamlErrorLine(err error, last int) int {
+	m := lineNumberPattern.FindStringSubmatch(err.Error())
 	if m == nil {
 		return 1
 	}
@@ -130,13 +147,16 @@ func yamlLine(err error, last int) int {
 	return min(max(n, 1), max(last, 1))
 }
 
-func yamlMessage(err error) string {
-	return yamlPrefix.ReplaceAllString(err.Error(), "")
+// yamlErrorMessage returns an error of the library without its prefix.
+func yamlErrorMessage(err error) string {
+	return yamlErrorPrefix.ReplaceAllString(err.Error(), "")
 }
 
-// brokenBlock is the smallest part around a line that is worth leaving out: the
-// path item or the component that it belongs to. It gives -1 where there is none.
-func brokenBlock(lines []string, line int) (from, to int) {
+// findBrokenBlock returns the smallest part around a line that is worth leaving
+// out: the path item or the component that the line belongs to. from and to are
+// indexes of lines. from is -1 if the line belongs to neither; then nothing can
+// be saved.
+func findBrokenBlock(lines []string, line int) (from, to int) {
 	indent := func(i int) int {
 		trimmed := strings.TrimLeft(lines[i], " ")
 		if strings.TrimSpace(trimmed) == "" || trimmed[0] == '#' {
@@ -148,7 +168,9 @@ func brokenBlock(lines []string, line int) (from, to int) {
 	for at > 0 && indent(at) < 0 {
 		at--
 	}
-	var chain []int // from the line outwards: each line that is indented less than the one before
+	// chain goes outwards from the line: each entry is indented less than the
+	// one before.
+	var chain []int
 	for i, least := at, indent(at)+1; i >= 0 && least > 0; i-- {
 		if n := indent(i); n >= 0 && n < least {
 			chain, least = append(chain, i), n
@@ -169,31 +191,32 @@ func brokenBlock(lines []string, line int) (from, to int) {
 	return from, to
 }
 
-// Bounds of the search for a fault: the lines after that which the library names,
-// and the bytes that are read again for all faults of a text.
+// Bounds of the search for a fault: the lines after the one that the library
+// names, and the bytes that are parsed again for all faults of a text. The
+// search takes time with the square of the text.
 const (
-	maxSearch      = 400
+	maxSearchLines = 400
 	maxSearchBytes = 4 << 20
 )
 
-// locate finds where a fault is. The library names the line at which the mapping or
-// list begins that it was reading, and some lines as one less; the fault is behind
-// the last line up to which the text can be read.
-func (y *yamlReader) locate(lines []string, line int) (row, column int) {
-	last := min(max(line-2, 0), len(lines)) // lines that can be read
-	for n := last; n <= min(line+maxSearch, len(lines)-1); n++ {
+// locateFault finds the position of a fault. The library names the line at
+// which the mapping or list begins that it was parsing, and some lines as one
+// less. The fault is behind the last line up to which the text can be parsed.
+func (y *yamlReader) locateFault(lines []string, line int) (row, column int) {
+	last := min(max(line-2, 0), len(lines)) // the lines that can be parsed
+	for n := last; n <= min(line+maxSearchLines, len(lines)-1); n++ {
 		text := strings.Join(lines[:n], "")
-		if y.searched += len(text); y.searched > maxSearchBytes {
+		if y.searchedBytes += len(text); y.searchedBytes > maxSearchBytes {
 			last = max(last, line-1)
 			break
 		}
-		if unmarshal([]byte(text), &yaml.Node{}) == nil {
+		if unmarshalYAML([]byte(text), &yaml.Node{}) == nil {
 			last = n
 		}
 	}
 	row = min(last+1, len(lines))
 	text, _, _ := strings.Cut(lines[row-1], " #")
-	for _, pair := range []string{"{}", "[]"} { // left open
+	for _, pair := range []string{"{}", "[]"} { // a bracket that is left open
 		if open := strings.LastIndexByte(text, pair[0]); open >= 0 && strings.Count(text, pair[:1]) > strings.Count(text, pair[1:]) {
 			return row, open + 1
 		}
@@ -205,59 +228,63 @@ func (y *yamlReader) locate(lines []string, line int) (row, column int) {
 	return row, len(indent) + 1
 }
 
-// convert makes a Node of the library's, which it empties: two trees of a large
-// document need not be there at once.
-func (y *yamlReader) convert(n *yaml.Node, depth int) *Node {
+// convertNode makes a Node of the library's node and empties that one: two
+// trees of a large document need not be in memory at once. Nodes with an anchor
+// are kept, because aliases convert them again.
+func (y *yamlReader) convertNode(n *yaml.Node, depth int) *Node {
 	out := &Node{Kind: Null, At: Position{File: y.file, Line: int32(n.Line), Column: int32(n.Column)}} //nolint:gosec // at most 32 MB
-	if len(y.inside) > 0 {
-		y.expanded++
+	if len(y.openAliases) > 0 {
+		y.aliasNodes++
 	}
-	if depth > maxDepth || y.expanded > maxExpanded {
-		if !y.capped {
-			y.report(n.Line, n.Column, Error, TooLarge, "Values are nested too deep, or aliases expand to too much; what follows here was left out.", "Write the parts out, or take the aliases out.")
+	if depth > maxDepth || y.aliasNodes > maxAliasNodes {
+		if !y.limitReported {
+			y.reportProblem(n.Line, n.Column, Error, TooLarge, "Values are nested too deep, or aliases expand to too much; what follows here was left out.", "Write the parts out, or take the aliases out.")
 		}
-		y.capped = true
+		y.limitReported = true
 		return out
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
-		return y.alias(n, depth)
+		return y.convertAlias(n, depth)
 	case yaml.SequenceNode:
 		out.Kind = Array
 		out.Items = make([]*Node, 0, len(n.Content))
 		for _, c := range n.Content {
-			out.Items = append(out.Items, y.convert(c, depth+1))
+			out.Items = append(out.Items, y.convertNode(c, depth+1))
 		}
 	case yaml.MappingNode:
 		out.Kind = Object
-		y.members(out, n, depth)
+		y.convertMembers(out, n, depth)
 	case yaml.ScalarNode:
-		out.Kind, out.Text = scalar(n)
+		out.Kind, out.Text = convertScalar(n)
 	default:
 	}
-	if n.Anchor == "" && len(y.inside) == 0 {
+	if n.Anchor == "" && len(y.openAliases) == 0 {
 		n.Content = nil
 	}
 	return out
 }
 
-func (y *yamlReader) alias(n *yaml.Node, depth int) *Node {
-	if slices.Contains(y.inside, n.Alias) {
-		y.report(n.Line, n.Column, Error, WrongType, "The alias *"+n.Value+" stands inside what it names.", "Use $ref for what contains itself.")
+// convertAlias converts the node that an alias names. An alias inside its own
+// anchor becomes null, with a problem.
+func (y *yamlReader) convertAlias(n *yaml.Node, depth int) *Node {
+	if slices.Contains(y.openAliases, n.Alias) {
+		y.reportProblem(n.Line, n.Column, Error, WrongType, "The alias *"+n.Value+" stands inside what it names.", "Use $ref for what contains itself.")
 		return &Node{Kind: Null, At: Position{File: y.file, Line: int32(n.Line), Column: int32(n.Column)}} //nolint:gosec // at most 32 MB
 	}
-	y.inside = append(y.inside, n.Alias)
-	out := y.convert(n.Alias, depth+1)
-	y.inside = y.inside[:len(y.inside)-1]
+	y.openAliases = append(y.openAliases, n.Alias)
+	out := y.convertNode(n.Alias, depth+1)
+	y.openAliases = y.openAliases[:len(y.openAliases)-1]
 	return out
 }
 
-// members fills an object; "<<" brings those of another one that are not there.
-func (y *yamlReader) members(out *Node, n *yaml.Node, depth int) {
+// convertMembers fills an object. The merge key "<<" adds those members of
+// another object that this one does not have.
+func (y *yamlReader) convertMembers(out *Node, n *yaml.Node, depth int) {
 	out.Members = make([]Member, 0, len(n.Content)/2)
 	var merged []*Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], y.convert(n.Content[i+1], depth+1)
+		key, value := n.Content[i], y.convertNode(n.Content[i+1], depth+1)
 		if key.Kind == yaml.AliasNode && key.Alias != nil {
 			key = key.Alias
 		}
@@ -289,9 +316,9 @@ func (y *yamlReader) members(out *Node, n *yaml.Node, depth int) {
 	}
 }
 
-// scalar takes the text as it stands, and its kind. Dates and what JSON cannot
-// say as a number are texts.
-func scalar(n *yaml.Node) (Kind, string) {
+// convertScalar returns the kind of a scalar and its text. Dates, and numbers
+// that JSON cannot write, become strings.
+func convertScalar(n *yaml.Node) (Kind, string) {
 	switch n.ShortTag() {
 	case "!!null":
 		return Null, "null"

@@ -1,11 +1,24 @@
 // Package graphql reads a GraphQL schema, as SDL or as the answer to an
-// introspection, into the model of internal/apigen/doc: an operation for each
-// root field and for each leaf below a namespace of mutations, with a sensible
-// selection; and saved operations as they were written.
+// introspection query, into the model of internal/apigen/doc. It makes an
+// operation of each root field and of each leaf below a namespace of mutations,
+// with a default selection of fields. Saved operations become operations as
+// they were written.
 //
-// It takes what real schemas get wrong. A definition that cannot be parsed, a
-// field that stands there twice, a type that is nowhere defined: each becomes a
-// problem with its place, and the rest is read.
+// It accepts common faults of real schemas. A definition that cannot be parsed,
+// a duplicate field or an undefined type becomes a problem with its position,
+// and the rest is read.
+//
+// apigen passes [Readers] to doc.Read. At a call it checks the caller's own
+// selection with [Parse] and [Schema.Select].
+//
+// Read the files in this order:
+//   - readers.go and read.go: the entry points.
+//   - parse.go, introspection.go and schema.go: from a text to a Schema.
+//   - operations.go, namespace.go and saved.go: operations.
+//   - inputschema.go and outputschema.go: JSON schemas of arguments and
+//     answers.
+//   - defaultselection.go and callerselection.go: the fields that an operation
+//     asks for.
 package graphql
 
 import (
@@ -14,7 +27,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Codes of what is wrong with a schema.
+// Codes of the problems of a schema.
 const (
 	codeSyntax       doc.Code = "graphql_syntax"
 	codeDuplicate    doc.Code = "graphql_duplicate"
@@ -24,26 +37,38 @@ const (
 	codeSaved        doc.Code = "graphql_saved_operation"
 )
 
-// Schema is a GraphQL schema that was read. It is never changed.
+// Schema is a GraphQL schema. It does not change once it is read and is then
+// safe for concurrent use.
 type Schema struct {
-	types    map[string]*ast.Definition
-	order    []*ast.Definition
-	possible map[string][]*ast.Definition // the object types of an interface or union, in the document's order
-	roots    map[ast.Operation]string     // the root type of each kind of operation
-	reads    map[string]bool              // the types that a query can lead to
-	file     string
-	problems []doc.Problem
-	meter    *doc.Meter // while the document is read
+	// types are all types by name, those that every schema has included. After
+	// joinDefinitions, every field and argument refers to one of them.
+	types map[string]*ast.Definition
+	// definitions are the defined types in the order of the document.
+	definitions []*ast.Definition
+	// possibleTypes are the object types of an interface or union, in the order
+	// of the document.
+	possibleTypes map[string][]*ast.Definition
+	// rootTypes is the name of the root type for each kind of operation.
+	rootTypes map[ast.Operation]string
+	// queryTypes are the types that a query can reach. They are data, not
+	// namespaces of mutations.
+	queryTypes map[string]bool
+	file       string
+	problems   []doc.Problem
+	// meter is set while the document is read.
+	meter *doc.Meter
 }
 
-func (s *Schema) problem(at *ast.Position, pointer string, severity doc.Severity, code doc.Code, key, message, remedy string) {
+// addProblem adds a problem at a position of the parser, which may be nil.
+func (s *Schema) addProblem(at *ast.Position, pointer string, severity doc.Severity, code doc.Code, key, message, remedy string) {
 	s.problems = append(s.problems, doc.Problem{
-		At: s.at(at), Pointer: pointer, Severity: severity, Code: code, Key: key, Message: message, Remedy: remedy,
+		At: s.positionOf(at), Pointer: pointer, Severity: severity, Code: code, Key: key, Message: message, Remedy: remedy,
 	})
 }
 
-// at is a place in the document. What has none is at its beginning.
-func (s *Schema) at(p *ast.Position) doc.Position {
+// positionOf returns a position of the parser as one of the document. A missing
+// position is the start of the document.
+func (s *Schema) positionOf(p *ast.Position) doc.Position {
 	if p == nil || p.Line == 0 {
 		return doc.Position{File: s.file, Line: 1, Column: 1}
 	}

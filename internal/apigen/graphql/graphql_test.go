@@ -50,7 +50,7 @@ type News { bookAdded: Book }
 
 func read(t *testing.T, text string, saved ...doc.Source) *doc.Document {
 	t.Helper()
-	d, err := Read(doc.Source{Name: "schema.graphql", Text: []byte(text), Saved: saved})
+	d, _, err := readSDL(doc.Source{Name: "schema.graphql", Text: []byte(text), Saved: saved})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ extend type Query { d: Good }
 		t.Errorf("operations %q", keys)
 	}
 	for _, text := range []string{"", "hello", "{}", "type A { b: Int }", "type Query"} {
-		if d, err := Read(doc.Source{Text: []byte(text)}); err == nil && len(d.Operations) > 0 {
+		if d, _, err := readSDL(doc.Source{Text: []byte(text)}); err == nil && len(d.Operations) > 0 {
 			t.Errorf("%q gives %+v", text, d.Operations)
 		}
 	}
@@ -210,7 +210,7 @@ func TestSelect(t *testing.T) {
 func schemaOf(t *testing.T, text string) *Schema {
 	t.Helper()
 	s := &Schema{}
-	s.join(s.parse(text))
+	s.joinDefinitions(s.parseSDL(text))
 	return s
 }
 
@@ -287,7 +287,7 @@ func oneLeaf(t *testing.T, s *Schema, op *doc.Operation, set ast.SelectionSet) {
 	t.Helper()
 	for len(set) > 0 {
 		f, ok := set[0].(*ast.Field)
-		if !ok || !s.namespace(f.ObjectDefinition) && f.ObjectDefinition.Name != s.roots[ast.Mutation] {
+		if !ok || !s.isNamespace(f.ObjectDefinition) && f.ObjectDefinition.Name != s.rootTypes[ast.Mutation] {
 			return
 		}
 		if len(set) != 1 {
@@ -308,7 +308,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("%v for %d bytes", took, len(text))
 			}
 		}()
-		d, err := Read(doc.Source{Text: []byte(text)})
+		d, _, err := readSDL(doc.Source{Text: []byte(text)})
 		if err != nil {
 			return
 		}
@@ -327,7 +327,7 @@ func FuzzRead(f *testing.F) {
 
 func FuzzSelect(f *testing.F) {
 	s := &Schema{}
-	s.join(s.parse(library))
+	s.joinDefinitions(s.parseSDL(library))
 	f.Add("id name")
 	f.Add("... on Film { id } x: loans(first: {a: [\"}\"]}) { totalCount }")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -7,23 +7,27 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Introspection is what a GraphQL API is asked for its schema.
+// Introspection is the query that asks a GraphQL API for its schema.
 const Introspection = `query IntrospectionQuery { __schema { queryType { name } mutationType { name } subscriptionType { name } types { ...FullType } } }
 fragment FullType on __Type { kind name description fields(includeDeprecated: true) { name description args { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason } inputFields { ...InputValue } interfaces { ...TypeRef } enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...TypeRef } }
 fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue }
 fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } }`
 
-// ReadIntrospection reads the answer to an introspection, whole or its data
-// alone. An error is that it is none.
+// ReadIntrospection reads the answer to an introspection query, either whole or
+// its data only. It returns an error if root is no such answer.
 func ReadIntrospection(src doc.Source, root *doc.Node) (*doc.Document, error) {
-	s, err := introspected(src, root)
+	s, err := schemaFromIntrospection(src, root)
 	if err != nil {
 		return nil, err
 	}
-	return s.document(doc.Introspection, src)
+	return s.makeDocument(doc.Introspection, src)
 }
 
-func introspected(src doc.Source, root *doc.Node) (*Schema, error) {
+// schemaFromIntrospection builds the Schema of an introspection answer. It
+// fills the same structures that the SDL parser does, so that joinDefinitions
+// checks both.
+func schemaFromIntrospection(src doc.Source, root *doc.Node) (*Schema, error) {
+	// Users save either the whole answer or its data.
 	if data := root.Get("data"); data != nil {
 		root = data
 	}
@@ -41,35 +45,37 @@ func introspected(src doc.Source, root *doc.Node) (*Schema, error) {
 	}
 	d.Schema = append(d.Schema, def)
 	for _, t := range schema.List("types") {
-		if one := definitionOf(t); one.Name != "" {
+		if one := readDefinition(t); one.Name != "" {
 			d.Definitions = append(d.Definitions, one)
 		}
 	}
-	s.join(d)
+	s.joinDefinitions(d)
 	return s, nil
 }
 
-func definitionOf(t *doc.Node) *ast.Definition {
-	def := &ast.Definition{Kind: ast.DefinitionKind(t.Get("kind").Str()), Name: t.Get("name").Str(), Description: t.Get("description").Str(), Position: place(t)}
+// readDefinition reads one type of an introspection answer. Its name is empty
+// if it is no type.
+func readDefinition(t *doc.Node) *ast.Definition {
+	def := &ast.Definition{Kind: ast.DefinitionKind(t.Get("kind").Str()), Name: t.Get("name").Str(), Description: t.Get("description").Str(), Position: nodePosition(t)}
 	for _, f := range t.List("fields") {
-		field := &ast.FieldDefinition{Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: typeOf(f.Get("type"), 0), Position: place(f), Directives: marks(f)}
+		field := &ast.FieldDefinition{Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: readTypeRef(f.Get("type"), 0), Position: nodePosition(f), Directives: deprecatedDirective(f)}
 		for _, a := range f.List("args") {
 			field.Arguments = append(field.Arguments, &ast.ArgumentDefinition{
-				Name: a.Get("name").Str(), Description: a.Get("description").Str(), Type: typeOf(a.Get("type"), 0), DefaultValue: valueOf(a), Position: place(a), Directives: marks(a),
+				Name: a.Get("name").Str(), Description: a.Get("description").Str(), Type: readTypeRef(a.Get("type"), 0), DefaultValue: readDefault(a), Position: nodePosition(a), Directives: deprecatedDirective(a),
 			})
 		}
 		def.Fields = append(def.Fields, field)
 	}
 	for _, f := range t.List("inputFields") {
 		def.Fields = append(def.Fields, &ast.FieldDefinition{
-			Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: typeOf(f.Get("type"), 0), DefaultValue: valueOf(f), Position: place(f), Directives: marks(f),
+			Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: readTypeRef(f.Get("type"), 0), DefaultValue: readDefault(f), Position: nodePosition(f), Directives: deprecatedDirective(f),
 		})
 	}
 	for _, i := range t.List("interfaces") {
 		def.Interfaces = append(def.Interfaces, i.Get("name").Str())
 	}
 	for _, v := range t.List("enumValues") {
-		def.EnumValues = append(def.EnumValues, &ast.EnumValueDefinition{Name: v.Get("name").Str(), Description: v.Get("description").Str(), Directives: marks(v)})
+		def.EnumValues = append(def.EnumValues, &ast.EnumValueDefinition{Name: v.Get("name").Str(), Description: v.Get("description").Str(), Directives: deprecatedDirective(v)})
 	}
 	if def.Kind == ast.Union {
 		for _, p := range t.List("possibleTypes") {
@@ -79,21 +85,22 @@ func definitionOf(t *doc.Node) *ast.Definition {
 	return def
 }
 
-// typeOf reads a reference to a type; nil where it is none.
-func typeOf(n *doc.Node, depth int) *ast.Type {
+// readTypeRef reads a reference to a type with its list and non-null wrappers.
+// It returns nil if it is none, or is nested too deep.
+func readTypeRef(n *doc.Node, depth int) *ast.Type {
 	const deepest = 12
 	if n == nil || depth > deepest {
 		return nil
 	}
 	switch n.Get("kind").Str() {
 	case "NON_NULL":
-		t := typeOf(n.Get("ofType"), depth+1)
+		t := readTypeRef(n.Get("ofType"), depth+1)
 		if t != nil {
 			t.NonNull = true
 		}
 		return t
 	case "LIST":
-		if of := typeOf(n.Get("ofType"), depth+1); of != nil {
+		if of := readTypeRef(n.Get("ofType"), depth+1); of != nil {
 			return &ast.Type{Elem: of}
 		}
 		return nil
@@ -105,9 +112,10 @@ func typeOf(n *doc.Node, depth int) *ast.Type {
 	}
 }
 
-// valueOf is a default. Only that there is one matters, and what it is where it
-// is plain.
-func valueOf(n *doc.Node) *ast.Value {
+// readDefault reads a default value, which an introspection answer writes in
+// GraphQL syntax. Only plain values are kept; of others it matters only that
+// they exist.
+func readDefault(n *doc.Node) *ast.Value {
 	v := n.Get("defaultValue")
 	if v == nil || v.Kind != doc.String {
 		return nil
@@ -116,19 +124,22 @@ func valueOf(n *doc.Node) *ast.Value {
 	switch raw := v.Text; {
 	case raw == "true" || raw == "false":
 		kind = ast.BooleanValue
-	case number.MatchString(raw):
+	case numberPattern.MatchString(raw):
 		kind = ast.IntValue
 	}
 	return &ast.Value{Raw: v.Text, Kind: kind}
 }
 
-func marks(n *doc.Node) ast.DirectiveList {
+// deprecatedDirective returns the deprecated directive if isDeprecated is set,
+// as SDL would have it.
+func deprecatedDirective(n *doc.Node) ast.DirectiveList {
 	if d := n.Get("isDeprecated"); d != nil && d.Text == "true" {
 		return ast.DirectiveList{{Name: "deprecated"}}
 	}
 	return nil
 }
 
-func place(n *doc.Node) *ast.Position {
+// nodePosition returns the position of a node as one of the parser.
+func nodePosition(n *doc.Node) *ast.Position {
 	return &ast.Position{Line: int(n.At.Line), Column: int(n.At.Column)}
 }

@@ -8,37 +8,40 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// namespace says whether a type groups things to do: below it, reading a field
-// is doing something, so it is never chosen by itself. A type that queries lead
-// to is data, whatever its fields take.
-func (s *Schema) namespace(def *ast.Definition) bool {
+// isNamespace reports whether a type groups mutations: reading a field of it
+// runs one, so a default selection never includes it. A type that queries can
+// reach is data, whatever arguments its fields have.
+func (s *Schema) isNamespace(def *ast.Definition) bool {
 	if def == nil || def.Kind != ast.Object {
 		return false
 	}
 	if strings.HasSuffix(def.Name, "Mutation") || strings.HasSuffix(def.Name, "Mutations") {
 		return true
 	}
-	if s.reads[def.Name] {
+	if s.queryTypes[def.Name] {
 		return false
 	}
 	return slices.ContainsFunc(def.Fields, func(f *ast.FieldDefinition) bool {
-		return len(f.Arguments) > 0 || doing(f.Name)
+		return len(f.Arguments) > 0 || namesAction(f.Name)
 	})
 }
 
-// doing says whether a field's name orders something: delete, not deletedAt.
-func doing(name string) bool {
-	words := words(name)
+// namesAction reports whether the name of a field is a command: delete, but not
+// deletedAt.
+func namesAction(name string) bool {
+	words := splitWords(name)
 	for _, verb := range []string{"delete", "remove", "destroy", "revoke", "cancel", "purge", "reset", "drop", "create", "update", "upsert", "disable", "enable", "send", "trigger"} {
-		if slices.Contains(words[:min(2, len(words))], verb) { // hardDelete
+		// The verb may be the second word, as in hardDelete.
+		if slices.Contains(words[:min(2, len(words))], verb) {
 			return true
 		}
 	}
 	return false
 }
 
-// words takes a name apart: hardDelete is hard and delete.
-func words(name string) []string {
+// splitWords splits a name in camel or snake case into words in lower case:
+// hardDelete is hard and delete.
+func splitWords(name string) []string {
 	var all []string
 	begin := 0
 	cut := func(to int) {

@@ -12,36 +12,39 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// maxTokens bounds the work that one text can cause. GitHub's schema, the
-// largest that is known, has a fifth of a million.
+// maxTokens bounds the tokens of one text. GitHub's schema, the largest known
+// one, has two hundred thousand.
 const maxTokens = 4_000_000
 
-// parse parses SDL. Where it is broken, each definition is parsed by itself, so
-// that a broken one costs no other.
-func (s *Schema) parse(text string) *ast.SchemaDocument {
+// parseSDL parses SDL. If the text is broken, it parses each definition by
+// itself, so that a broken one costs no other.
+func (s *Schema) parseSDL(text string) *ast.SchemaDocument {
 	whole, err := parser.ParseSchemaWithLimit(&ast.Source{Name: s.file, Input: text}, maxTokens)
 	if err == nil {
 		return whole
 	}
 	all := &ast.SchemaDocument{}
-	parts := split(text)
+	// One error ends the parser, so the text is split and parsed in parts.
+	parts := splitDefinitions(text)
 	if len(parts) < 2 {
-		s.syntax(err, 0)
+		s.reportSyntax(err, 0)
 		return all
 	}
 	for _, part := range parts {
 		one, err := parser.ParseSchemaWithLimit(&ast.Source{Name: s.file, Input: part.text}, maxTokens)
 		if err != nil {
-			s.syntax(err, part.line)
+			s.reportSyntax(err, part.linesBefore)
 			continue
 		}
-		shift(one, part.line)
+		shiftPositions(one, part.linesBefore)
 		all.Merge(one)
 	}
 	return all
 }
 
-func (s *Schema) syntax(err error, lines int) {
+// reportSyntax reports an error of the parser. lines is the number of lines
+// before the part that was parsed.
+func (s *Schema) reportSyntax(err error, lines int) {
 	at := &ast.Position{Line: 1 + lines, Column: 1}
 	message := err.Error()
 	if e, ok := errors.AsType[*gqlerror.Error](err); ok {
@@ -50,27 +53,30 @@ func (s *Schema) syntax(err error, lines int) {
 			at.Line, at.Column = e.Locations[0].Line+lines, e.Locations[0].Column
 		}
 	}
-	s.problem(at, "", doc.Error, codeSyntax, "", "this is not GraphQL's schema language: "+message, "mend the definition; the others are used without it")
+	s.addProblem(at, "", doc.Error, codeSyntax, "", "this is not GraphQL's schema language: "+message, "mend the definition; the others are used without it")
 }
 
-// part is a piece of SDL and how many lines stand before it.
-type part struct {
-	text string
-	line int
+// sdlPart is a piece of SDL, and the number of lines before it.
+type sdlPart struct {
+	text        string
+	linesBefore int
 }
 
-// A definition at the beginning of a line, and a number that is written plainly.
+// A definition at the beginning of a line, and a number in plain notation.
 var (
-	definition = regexp.MustCompile(`^(extend\s+)?(type|interface|union|enum|input|scalar|directive|schema)\b`)
-	number     = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	definitionPattern = regexp.MustCompile(`^(extend\s+)?(type|interface|union|enum|input|scalar|directive|schema)\b`)
+	numberPattern     = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-// split cuts SDL where a line begins with a definition, together with the
-// description and comments before it.
-func split(text string) []part {
-	var parts []part
+// splitDefinitions splits SDL before each line that begins a definition.
+// Descriptions and comments before a definition belong to it. Lines inside a
+// block string begin no definition.
+func splitDefinitions(text string) []sdlPart {
+	var parts []sdlPart
 	lines := strings.SplitAfter(text, "\n")
-	begin, lead := 0, -1 // lead is where the description of the next definition begins
+	// begin is the first line of the current part. lead is the first line of
+	// the description of the next definition, or -1.
+	begin, lead := 0, -1
 	block, open := false, false
 	for n, line := range lines {
 		trimmed := strings.TrimSpace(line)
@@ -83,12 +89,12 @@ func split(text string) []part {
 				lead = n
 			}
 			block = quotes%2 == 1
-		case definition.MatchString(line):
+		case definitionPattern.MatchString(line):
 			if lead < 0 {
 				lead = n
 			}
 			if open {
-				parts = append(parts, part{strings.Join(lines[begin:lead], ""), begin})
+				parts = append(parts, sdlPart{strings.Join(lines[begin:lead], ""), begin})
 				begin = lead
 			}
 			open, lead = true, -1
@@ -97,11 +103,12 @@ func split(text string) []part {
 			block = quotes%2 == 1
 		}
 	}
-	return append(parts, part{strings.Join(lines[begin:], ""), begin})
+	return append(parts, sdlPart{strings.Join(lines[begin:], ""), begin})
 }
 
-// shift moves the places of a part to where they are in the whole text.
-func shift(d *ast.SchemaDocument, lines int) {
+// shiftPositions moves the positions of a part to those in the whole text. A
+// position that several nodes share is moved once.
+func shiftPositions(d *ast.SchemaDocument, lines int) {
 	moved := map[*ast.Position]bool{}
 	move := func(p *ast.Position) {
 		if p != nil && !moved[p] {

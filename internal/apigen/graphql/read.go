@@ -11,47 +11,44 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Read reads a schema that is written in GraphQL's schema language. An error is
-// that it is none.
-func Read(src doc.Source) (*doc.Document, error) {
-	d, _, err := readSDL(src)
-	return d, err
-}
-
-// readSDL gives what is wrong with the text where it is no schema, too.
+// readSDL reads a document in GraphQL's schema language. If the text is no
+// schema, it returns the problems together with the error.
 func readSDL(src doc.Source) (*doc.Document, []doc.Problem, error) {
-	s, err := written(src)
+	s, err := schemaFromSDL(src)
 	if err != nil {
 		return nil, s.problems, err
 	}
-	d, err := s.document(doc.GraphQL, src)
+	d, err := s.makeDocument(doc.GraphQL, src)
 	return d, s.problems, err
 }
 
-// written reads SDL. Where it is none, the schema has the problems alone.
-func written(src doc.Source) (*Schema, error) {
+// schemaFromSDL parses SDL. If the text is no schema, the returned Schema has
+// only the problems.
+func schemaFromSDL(src doc.Source) (*Schema, error) {
 	s := &Schema{file: src.Name, meter: src.Meter()}
-	parsed := s.parse(string(src.Text))
+	parsed := s.parseSDL(string(src.Text))
 	if len(parsed.Definitions)+len(parsed.Extensions) == 0 {
-		return s, notGraphQL(s.problems)
+		return s, notGraphQLError(s.problems)
 	}
-	s.join(parsed)
+	s.joinDefinitions(parsed)
 	return s, nil
 }
 
-// Parse reads a schema to check selections with, whichever way it is written.
+// Parse reads a schema, in either notation, to check selections with. It makes
+// no operations.
 func Parse(text []byte) (*Schema, error) {
 	in := doc.Input{Source: doc.Source{Text: text}}
 	if bytes.Contains(text, []byte("__schema")) {
 		root, _ := in.Tree()
-		if s, err := introspected(in.Source, root); err == nil {
+		if s, err := schemaFromIntrospection(in.Source, root); err == nil {
 			return s, nil
 		}
 	}
-	return written(in.Source)
+	return schemaFromSDL(in.Source)
 }
 
-func notGraphQL(problems []doc.Problem) error {
+// notGraphQLError returns the error for a text that defines no type.
+func notGraphQLError(problems []doc.Problem) error {
 	why := "it defines no type"
 	if len(problems) > 0 {
 		why = problems[0].Message
@@ -59,23 +56,25 @@ func notGraphQL(problems []doc.Problem) error {
 	return junctor.Errorf(junctor.CodeInvalid, "this is no GraphQL schema: %s", why)
 }
 
-// document makes operations of a schema, and of what was saved for it.
-func (s *Schema) document(format doc.Format, src doc.Source) (*doc.Document, error) {
-	if s.root(ast.Query) == nil && s.root(ast.Mutation) == nil {
+// makeDocument makes the Document of a schema: its operations and the saved
+// ones of src. It ends the use of the meter.
+func (s *Schema) makeDocument(format doc.Format, src doc.Source) (*doc.Document, error) {
+	if s.rootType(ast.Query) == nil && s.rootType(ast.Mutation) == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "this GraphQL schema has neither a query nor a mutation type")
 	}
-	d := &doc.Document{Format: format, Title: "GraphQL API", Schemas: s.inputs(), Operations: s.operations()}
+	d := &doc.Document{Format: format, Title: "GraphQL API", Schemas: s.collectInputs(), Operations: s.makeOperations()}
 	for _, saved := range src.Saved {
-		d.Operations = append(d.Operations, s.saved(saved.Name, saved.Text)...)
+		d.Operations = append(d.Operations, s.readSaved(saved.Name, saved.Text)...)
 	}
-	for _, op := range d.Operations { // no schema says where it is served
+	// A schema never says at which address the API is.
+	for _, op := range d.Operations {
 		op.Incomplete = []doc.Code{doc.NoServer}
 	}
-	for _, def := range s.order {
-		if def.Kind != ast.Object || slices.Contains([]string{s.roots[ast.Query], s.roots[ast.Mutation], s.roots[ast.Subscription]}, def.Name) || strings.HasPrefix(def.Name, "__") {
+	for _, def := range s.definitions {
+		if def.Kind != ast.Object || slices.Contains([]string{s.rootTypes[ast.Query], s.rootTypes[ast.Mutation], s.rootTypes[ast.Subscription]}, def.Name) || strings.HasPrefix(def.Name, "__") {
 			continue
 		}
-		m := doc.Model{Name: def.Name, At: s.at(def.Position)}
+		m := doc.Model{Name: def.Name, At: s.positionOf(def.Position)}
 		for _, f := range def.Fields {
 			m.Fields = append(m.Fields, f.Name)
 		}

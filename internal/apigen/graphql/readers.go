@@ -9,7 +9,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Readers are the readers of both ways to write a schema.
+// Readers returns the readers of both notations of a schema.
 func Readers() []doc.Reader {
 	return []doc.Reader{
 		{Format: doc.Introspection, Read: func(_ context.Context, in *doc.Input) (*doc.Document, string) {
@@ -25,7 +25,7 @@ func Readers() []doc.Reader {
 			return d, ""
 		}},
 		{Format: doc.GraphQL, Read: func(_ context.Context, in *doc.Input) (*doc.Document, string) {
-			if !sdl.Match(in.Text) {
+			if !sdlPattern.Match(in.Text) {
 				return nil, "no line begins the definition of a type"
 			}
 			d, problems, err := readSDL(in.Source)
@@ -40,4 +40,6 @@ func Readers() []doc.Reader {
 	}
 }
 
-var sdl = regexp.MustCompile(`(?m)^\s*(extend\s+)?(type|interface|input|schema|union|enum|scalar)\b[^:=]*[{@=]`)
+// sdlPattern matches the definition of a type. It decides cheaply whether a
+// text is worth parsing.
+var sdlPattern = regexp.MustCompile(`(?m)^\s*(extend\s+)?(type|interface|input|schema|union|enum|scalar)\b[^:=]*[{@=]`)

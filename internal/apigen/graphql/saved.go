@@ -12,10 +12,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// saved makes an operation of each one that somebody wrote down: a text of
-// GraphQL operations, or a manifest of persisted queries.
-func (s *Schema) saved(name string, text []byte) []*doc.Operation {
-	of := &Schema{types: s.types, possible: s.possible, roots: s.roots, reads: s.reads, file: name}
+// readSaved makes an operation of each saved one. text is GraphQL with
+// operations, or a manifest of persisted queries in JSON.
+func (s *Schema) readSaved(name string, text []byte) []*doc.Operation {
+	// Problems of the saved text need its own file name.
+	of := &Schema{types: s.types, possibleTypes: s.possibleTypes, rootTypes: s.rootTypes, queryTypes: s.queryTypes, file: name}
 	defer func() { s.problems = append(s.problems, of.problems...) }()
 	var manifest struct {
 		Operations []struct{ Body string }
@@ -23,63 +24,66 @@ func (s *Schema) saved(name string, text []byte) []*doc.Operation {
 	if json.Unmarshal(text, &manifest) == nil && len(manifest.Operations) > 0 {
 		all := make([]*doc.Operation, 0, len(manifest.Operations))
 		for _, o := range manifest.Operations {
-			all = append(all, of.written(o.Body)...)
+			all = append(all, of.parseSaved(o.Body)...)
 		}
 		return all
 	}
-	return of.written(string(text))
+	return of.parseSaved(string(text))
 }
 
-func (s *Schema) written(source string) []*doc.Operation {
+// parseSaved makes operations of a text of GraphQL operations. A faulty
+// operation is reported and costs no other.
+func (s *Schema) parseSaved(source string) []*doc.Operation {
 	q, err := parser.ParseQueryWithTokenLimit(&ast.Source{Name: s.file, Input: source}, maxTokens)
 	if err != nil {
-		s.syntax(err, 0)
+		s.reportSyntax(err, 0)
 		return nil
 	}
 	var all []*doc.Operation
 	for _, o := range q.Operations {
-		if why := s.unfit(o); why != "" {
-			s.problem(o.Position, "/"+o.Name, doc.Error, codeSaved, "", why, "mend the operation; the others are used without it")
+		if why := s.savedFault(o); why != "" {
+			s.addProblem(o.Position, "/"+o.Name, doc.Error, codeSaved, "", why, "mend the operation; the others are used without it")
 			continue
 		}
 		op := &doc.Operation{
-			Key: string(o.Operation) + " saved " + o.Name, ID: o.Name, Method: "POST", Description: cmp.Or(o.Description, comment(o.Comment)),
-			Tags: []string{string(o.Operation), "saved"}, At: s.at(o.Position),
-			Field: &doc.Field{Head: render(o, q.Fragments), Name: o.Name, Mutation: o.Operation == ast.Mutation, Saved: true},
+			Key: string(o.Operation) + " saved " + o.Name, ID: o.Name, Method: "POST", Description: cmp.Or(o.Description, commentText(o.Comment)),
+			Tags: []string{string(o.Operation), "saved"}, At: s.positionOf(o.Position),
+			Field: &doc.Field{Head: renderOperation(o, q.Fragments), Name: o.Name, Mutation: o.Operation == ast.Mutation, Saved: true},
 		}
 		for _, v := range o.VariableDefinitions {
-			op.Params = append(op.Params, s.param(v.Variable, v.Type, v.Description, v.DefaultValue, v.Directives, v.Position))
+			op.Params = append(op.Params, s.makeParam(v.Variable, v.Type, v.Description, v.DefaultValue, v.Directives, v.Position))
 		}
 		all = append(all, op)
 	}
 	return all
 }
 
-// unfit says why a saved operation can be no tool.
-func (s *Schema) unfit(o *ast.OperationDefinition) string {
+// savedFault says why a saved operation can be no tool; "" if it can.
+func (s *Schema) savedFault(o *ast.OperationDefinition) string {
 	if o.Name == "" {
 		return "a saved operation needs a name"
 	}
-	root := s.root(o.Operation)
+	root := s.rootType(o.Operation)
 	if root == nil || o.Operation == ast.Subscription {
 		return "the operation " + o.Name + " is a " + string(o.Operation) + ", which this API cannot be asked by a tool"
 	}
 	for _, sel := range o.SelectionSet {
+		// Only the root fields are checked; the API itself validates the rest.
 		if f, ok := sel.(*ast.Field); ok && f.Name != "__typename" && root.Fields.ForName(f.Name) == nil {
 			return "the operation " + o.Name + " asks for " + f.Name + ", which " + root.Name + " does not have"
 		}
 	}
 	for _, v := range o.VariableDefinitions {
-		if missing := s.missing(v.Type); missing != "" {
+		if missing := s.missingType(v.Type); missing != "" {
 			return "the variable " + v.Variable + " of " + o.Name + " has the type " + missing + ", which is nowhere defined"
 		}
 	}
 	return ""
 }
 
-// render writes an operation with the fragments that it uses, and no others: a
-// fragment that is not used is an error to servers.
-func render(o *ast.OperationDefinition, fragments ast.FragmentDefinitionList) string {
+// renderOperation writes an operation together with the fragments that it uses.
+// Servers refuse a request with unused fragments.
+func renderOperation(o *ast.OperationDefinition, fragments ast.FragmentDefinitionList) string {
 	d := &ast.QueryDocument{Operations: ast.OperationList{o}}
 	used := map[string]bool{}
 	var find func(ast.SelectionSet)
@@ -105,8 +109,8 @@ func render(o *ast.OperationDefinition, fragments ast.FragmentDefinitionList) st
 	return strings.TrimSpace(b.String())
 }
 
-// comment is the text of comments before an operation.
-func comment(c *ast.CommentGroup) string {
+// commentText returns the text of the comments before an operation.
+func commentText(c *ast.CommentGroup) string {
 	if c == nil {
 		return ""
 	}

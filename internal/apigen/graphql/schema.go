@@ -9,14 +9,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// scalars are the types that every schema has.
-func scalars() []string { return []string{"Int", "Float", "String", "Boolean", "ID"} }
+// builtinScalars are the types that every schema has.
+func builtinScalars() []string { return []string{"Int", "Float", "String", "Boolean", "ID"} }
 
-// join joins definitions and their extensions, and drops what contradicts
-// the rest.
-func (s *Schema) join(d *ast.SchemaDocument) {
-	s.types, s.possible = map[string]*ast.Definition{}, map[string][]*ast.Definition{}
-	for _, name := range scalars() {
+// joinDefinitions joins definitions with their extensions, drops contradictions
+// with a problem each, and derives possible types, root types and reachable
+// types. All other methods rely on it.
+func (s *Schema) joinDefinitions(d *ast.SchemaDocument) {
+	s.types, s.possibleTypes = map[string]*ast.Definition{}, map[string][]*ast.Definition{}
+	for _, name := range builtinScalars() {
 		s.types[name] = &ast.Definition{Kind: ast.Scalar, Name: name, BuiltIn: true}
 	}
 	for _, def := range slices.Concat(d.Definitions, d.Extensions) {
@@ -24,14 +25,15 @@ func (s *Schema) join(d *ast.SchemaDocument) {
 		switch {
 		case known == nil:
 			s.types[def.Name] = def
-			s.order = append(s.order, def)
-		case known.BuiltIn: // some schemas define what is there anyway
+			s.definitions = append(s.definitions, def)
+		case known.BuiltIn: // some schemas define Int, String and the like again
 		case known.Kind != def.Kind:
-			s.problem(def.Position, "/"+def.Name, doc.Error, codeDuplicate, "", "the type "+def.Name+" stands here as another kind of type than before", "give one of them another name; the first is used")
+			s.addProblem(def.Position, "/"+def.Name, doc.Error, codeDuplicate, "", "the type "+def.Name+" stands here as another kind of type than before", "give one of them another name; the first is used")
 		default:
 			if slices.Contains(d.Definitions, def) {
-				s.problem(def.Position, "/"+def.Name, doc.Warning, codeDuplicate, "", "the type "+def.Name+" is defined again", "write it once, or as an extension; its fields are joined")
+				s.addProblem(def.Position, "/"+def.Name, doc.Warning, codeDuplicate, "", "the type "+def.Name+" is defined again", "write it once, or as an extension; its fields are joined")
 			}
+			// Extensions and repeated definitions add to the first one.
 			known.Interfaces = append(known.Interfaces, def.Interfaces...)
 			known.Fields = append(known.Fields, def.Fields...)
 			known.Types = append(known.Types, def.Types...)
@@ -39,48 +41,50 @@ func (s *Schema) join(d *ast.SchemaDocument) {
 			known.Directives = append(known.Directives, def.Directives...)
 		}
 	}
-	for _, def := range s.order {
-		s.tidy(def)
+	for _, def := range s.definitions {
+		s.dropInvalidFields(def)
 	}
-	for _, def := range s.order {
+	for _, def := range s.definitions {
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(def.Interfaces))) {
 			if def.Kind == ast.Object {
-				s.possible[name] = append(s.possible[name], def)
+				s.possibleTypes[name] = append(s.possibleTypes[name], def)
 			}
 		}
 		for _, name := range def.Types {
-			if member := s.types[name]; member != nil && !slices.Contains(s.possible[def.Name], member) {
-				s.possible[def.Name] = append(s.possible[def.Name], member)
+			if member := s.types[name]; member != nil && !slices.Contains(s.possibleTypes[def.Name], member) {
+				s.possibleTypes[def.Name] = append(s.possibleTypes[def.Name], member)
 			}
 		}
 	}
 	s.findRoots(d)
-	s.reads = s.reach(s.roots[ast.Query])
+	// isNamespace needs this, so it comes before operations are made.
+	s.queryTypes = s.reachableTypes(s.rootTypes[ast.Query])
 }
 
-// tidy drops fields that stand there twice, and those whose types are nowhere.
-func (s *Schema) tidy(def *ast.Definition) {
+// dropInvalidFields removes duplicate fields and arguments, and those of
+// undefined types. Afterwards every type that a field names is in s.types.
+func (s *Schema) dropInvalidFields(def *ast.Definition) {
 	seen := map[string]bool{}
 	def.Fields = slices.DeleteFunc(def.Fields, func(f *ast.FieldDefinition) bool {
 		pointer := "/" + def.Name + "/" + f.Name
 		if seen[f.Name] {
-			s.problem(f.Position, pointer, doc.Warning, codeDuplicate, "", "the field "+f.Name+" of "+def.Name+" is defined again", "take one of them out; the first is used")
+			s.addProblem(f.Position, pointer, doc.Warning, codeDuplicate, "", "the field "+f.Name+" of "+def.Name+" is defined again", "take one of them out; the first is used")
 			return true
 		}
 		seen[f.Name] = true
-		if missing := s.missing(f.Type); missing != "" {
-			s.problem(f.Position, pointer, doc.Error, codeUnknownType, "", "the field "+f.Name+" of "+def.Name+" has the type "+missing+", which is nowhere defined", "define the type; the field is left out")
+		if missing := s.missingType(f.Type); missing != "" {
+			s.addProblem(f.Position, pointer, doc.Error, codeUnknownType, "", "the field "+f.Name+" of "+def.Name+" has the type "+missing+", which is nowhere defined", "define the type; the field is left out")
 			return true
 		}
 		given := map[string]bool{}
 		f.Arguments = slices.DeleteFunc(f.Arguments, func(a *ast.ArgumentDefinition) bool {
-			missing := s.missing(a.Type)
+			missing := s.missingType(a.Type)
 			switch {
 			case given[a.Name]:
-				s.problem(a.Position, pointer+"/"+a.Name, doc.Warning, codeDuplicate, "", "the argument "+a.Name+" is there twice", "take one of them out; the first is used")
+				s.addProblem(a.Position, pointer+"/"+a.Name, doc.Warning, codeDuplicate, "", "the argument "+a.Name+" is there twice", "take one of them out; the first is used")
 				return true
 			case missing != "":
-				s.problem(a.Position, pointer+"/"+a.Name, doc.Error, codeUnknownType, "", "the argument "+a.Name+" has the type "+missing+", which is nowhere defined", "define the type; the argument is left out")
+				s.addProblem(a.Position, pointer+"/"+a.Name, doc.Error, codeUnknownType, "", "the argument "+a.Name+" has the type "+missing+", which is nowhere defined", "define the type; the argument is left out")
 				return true
 			}
 			given[a.Name] = true
@@ -90,8 +94,9 @@ func (s *Schema) tidy(def *ast.Definition) {
 	})
 }
 
-// missing names the type that t needs and that there is not.
-func (s *Schema) missing(t *ast.Type) string {
+// missingType returns the type that t refers to and the schema does not define;
+// "" if it does.
+func (s *Schema) missingType(t *ast.Type) string {
 	if t == nil {
 		return "(none)"
 	}
@@ -101,30 +106,34 @@ func (s *Schema) missing(t *ast.Type) string {
 	return ""
 }
 
+// findRoots finds the root types: those that the schema definition names, or
+// else Query, Mutation and Subscription.
 func (s *Schema) findRoots(d *ast.SchemaDocument) {
-	s.roots = map[ast.Operation]string{}
+	s.rootTypes = map[ast.Operation]string{}
 	for _, def := range slices.Concat(d.Schema, d.SchemaExtension) {
 		for _, o := range def.OperationTypes {
-			s.roots[o.Operation] = o.Type
+			s.rootTypes[o.Operation] = o.Type
 		}
 	}
-	if len(s.roots) == 0 { // the names that stand for themselves
+	// Without a schema definition the names of the types decide.
+	if len(s.rootTypes) == 0 {
 		for _, o := range []ast.Operation{ast.Query, ast.Mutation, ast.Subscription} {
-			s.roots[o] = strings.ToUpper(string(o[:1])) + string(o[1:])
+			s.rootTypes[o] = strings.ToUpper(string(o[:1])) + string(o[1:])
 		}
 	}
 }
 
-// root is the root type of a kind of operation; nil where there is none.
-func (s *Schema) root(o ast.Operation) *ast.Definition {
-	if def := s.types[s.roots[o]]; def != nil && def.Kind == ast.Object {
+// rootType returns the root type of a kind of operation, or nil.
+func (s *Schema) rootType(o ast.Operation) *ast.Definition {
+	if def := s.types[s.rootTypes[o]]; def != nil && def.Kind == ast.Object {
 		return def
 	}
 	return nil
 }
 
-// reach finds the types that can be got to from one.
-func (s *Schema) reach(from string) map[string]bool {
+// reachableTypes returns the types that fields lead to from a type, that one
+// included.
+func (s *Schema) reachableTypes(from string) map[string]bool {
 	found := map[string]bool{}
 	todo := []string{from}
 	for len(todo) > 0 {
@@ -137,20 +146,21 @@ func (s *Schema) reach(from string) map[string]bool {
 		for _, f := range def.Fields {
 			todo = append(todo, f.Type.Name())
 		}
-		for _, p := range s.possible[def.Name] {
+		for _, p := range s.possibleTypes[def.Name] {
 			todo = append(todo, p.Name)
 		}
 	}
 	return found
 }
 
-func deprecated(d ast.DirectiveList) bool { return d.ForName("deprecated") != nil }
+// isDeprecated reports whether the directives mark something as deprecated.
+func isDeprecated(d ast.DirectiveList) bool { return d.ForName("deprecated") != nil }
 
-// needs says whether an argument must be given.
-func needs(a *ast.ArgumentDefinition) bool { return a.Type.NonNull && a.DefaultValue == nil }
+// isRequired reports whether an argument must be given.
+func isRequired(a *ast.ArgumentDefinition) bool { return a.Type.NonNull && a.DefaultValue == nil }
 
-// leaf says whether a value of the type has no fields.
-func (s *Schema) leaf(t *ast.Type) bool {
+// isLeaf reports whether values of a type have no fields.
+func (s *Schema) isLeaf(t *ast.Type) bool {
 	def := s.types[t.Name()]
 	return def != nil && def.IsLeafType()
 }

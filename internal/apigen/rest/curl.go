@@ -8,18 +8,21 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
+// readCurl is the Reader of texts that consist of curl commands.
 func readCurl(in *doc.Input) (*doc.Document, string) {
-	all := commands(string(in.Text))
+	all := splitCommands(string(in.Text))
 	curls := 0
 	for _, c := range all {
 		if isCurl(c) {
 			curls++
 		}
 	}
+	// A text is taken if it begins with curl, or if at least half of its
+	// commands are curl.
 	if curls == 0 || !isCurl(all[0]) && curls*2 < len(all) {
 		return nil, "it does not begin with a curl command"
 	}
-	lines := plainLines(string(in.Text))
+	lines := splitLines(string(in.Text))
 	var requests []*request
 	var problems []doc.Problem
 	report := func(at doc.Position, severity doc.Severity, code doc.Code, message, remedy string) {
@@ -28,13 +31,13 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 	for _, c := range all {
 		in.Meter().Spend(50)
 		at := doc.Position{File: in.Name, Line: int32(c.line + 1), Column: 1} //nolint:gosec // at most 32 MB
-		found := curl(c, at)
+		found := parseCurl(c, at)
 		switch {
 		case len(found) > 0:
 		case isCurl(c):
 			report(at, doc.Error, doc.Missing, "this curl command names no URL", "write the URL that it asks")
 		default:
-			if found = named(lines[c.line], c.about, at); len(found) == 0 && !c.piped {
+			if found = namedRequests(lines[c.line], c.comment, at); len(found) == 0 && !c.isPiped {
 				report(at, doc.Hint, doc.UnknownValue, "this is no curl command: it is left out", "take it out")
 			}
 		}
@@ -46,16 +49,17 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 	for _, r := range requests {
 		r.nameIDs()
 	}
-	parameterise(requests)
+	findPathParameters(requests)
 	u := newUnreadLines(in, requests, problems)
 	for i, line := range lines {
-		u.look(line, i+1)
+		u.checkLine(line, i+1)
 	}
-	return document(doc.Curl, "API", requests, u.problems), ""
+	return makeDocument(doc.Curl, "API", requests, u.problems), ""
 }
 
-// named are the requests of a line that names them as pages do: GET https://….
-func named(line, about string, at doc.Position) []*request {
+// namedRequests returns the requests of a line that names them as pages do: GET
+// https://….
+func namedRequests(line, about string, at doc.Position) []*request {
 	m, found := leadingMention(line)
 	if !found {
 		return nil
@@ -71,99 +75,112 @@ func named(line, about string, at doc.Position) []*request {
 	return all
 }
 
-func isCurl(c command) bool {
+// isCurl reports whether a command is curl, also after the prompt of a shell.
+func isCurl(c shellCommand) bool {
 	words := c.words
-	if len(words) > 0 && (words[0] == "$" || words[0] == ">" || words[0] == "%") { // the prompt of a shell
+	// Examples often include the prompt of the shell.
+	if len(words) > 0 && (words[0] == "$" || words[0] == ">" || words[0] == "%") {
 		words = words[1:]
 	}
 	return len(words) > 0 && (words[0] == "curl" || strings.HasSuffix(words[0], "/curl") || words[0] == "curl.exe")
 }
 
-// Options of curl by what follows them.
-func skipped() []string { // a value that is of no interest
+// ignoredOptions are the options of curl whose value does not matter here.
+func ignoredOptions() []string {
 	return []string{
 		"-o", "--output", "-w", "--write-out", "-m", "--max-time", "--connect-timeout", "--retry", "--retry-delay", "-x", "--proxy", "-E", "--cert", "--key", "--cacert",
 		"-c", "--cookie-jar", "-A", "--user-agent", "-e", "--referer", "--resolve", "-K", "--config", "-r", "--range", "-b", "--cookie", "-D", "--dump-header", "--limit-rate", "--unix-socket", "--tls-max", "-y", "-Y", "-z",
 	}
 }
 
-// curl reads a command: a request for each URL that it asks. There is none where
-// it is no such command, or names no URL.
-func curl(c command, at doc.Position) []*request {
+// parseCurl returns a request for each URL of a curl command. There is none if
+// it is another command, or names no URL.
+func parseCurl(c shellCommand, at doc.Position) []*request {
 	if !isCurl(c) {
 		return nil
 	}
 	words := c.words[slices.IndexFunc(c.words, func(w string) bool { return strings.HasSuffix(w, "curl") || strings.HasSuffix(w, "curl.exe") })+1:]
 	var all []*request
 	for len(words) > 0 {
+		// --next separates several requests in one command.
 		part := words
 		if i := slices.IndexFunc(words, func(w string) bool { return w == "--next" || w == "-:" }); i >= 0 {
 			part, words = words[:i], words[i+1:]
 		} else {
 			words = nil
 		}
-		o := options{r: &request{name: c.about, at: at}, input: c.input}
+		o := curlOptions{request: &request{name: c.comment, at: at}, stdin: c.stdin}
 		for i := 0; i < len(part); i++ {
-			for _, f := range split(part[i]) {
+			for _, f := range splitFlags(part[i]) {
 				value := f.value
 				if !f.joined && i+1 < len(part) {
 					value = part[i+1]
 				}
-				if o.take(f.flag, value) && !f.joined {
+				if o.takeOption(f.name, value) && !f.joined {
 					i++
 				}
 			}
 		}
-		all = append(all, o.done()...)
+		all = append(all, o.makeRequests()...)
 	}
 	return all
 }
 
-// flag is an option of a command; joined is that its value is part of the word.
-type flag struct {
-	flag, value string
+// commandFlag is an option of a command. joined says that the value is part of
+// the same word.
+type commandFlag struct {
+	name, value string
 	joined      bool
 }
 
-// withValue are the options of one letter that have a value.
-const withValue = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
+// flagsWithValue are the options of one letter that have a value.
+const flagsWithValue = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
 
-// split takes --flag=value, -Xvalue and -sSX apart.
-func split(word string) []flag {
+// splitFlags splits --flag=value, -Xvalue and -sSX into their options.
+func splitFlags(word string) []commandFlag {
 	if strings.HasPrefix(word, "--") {
 		name, value, joined := strings.Cut(word, "=")
-		return []flag{{name, value, joined}}
+		return []commandFlag{{name, value, joined}}
 	}
 	if len(word) < 2 || word[0] != '-' {
-		return []flag{{flag: word}}
+		return []commandFlag{{name: word}}
 	}
-	var all []flag
+	var all []commandFlag
 	for i := 1; i < len(word); i++ {
-		if strings.IndexByte(withValue, word[i]) >= 0 {
-			return append(all, flag{"-" + word[i:i+1], word[i+1:], i+1 < len(word)})
+		if strings.IndexByte(flagsWithValue, word[i]) >= 0 {
+			return append(all, commandFlag{"-" + word[i:i+1], word[i+1:], i+1 < len(word)})
 		}
-		all = append(all, flag{flag: "-" + word[i:i+1]})
+		all = append(all, commandFlag{name: "-" + word[i:i+1]})
 	}
 	return all
 }
 
-// options is what was read of one command.
-type options struct {
-	r      *request
-	urls   []string
-	input  string // what the command reads
-	data   []string
-	media  string
-	form   []field
-	get    bool
-	output bool // the word before was a redirection
+// curlOptions collects the options of one command.
+type curlOptions struct {
+	// request has the parts that do not depend on the URL. makeRequests copies
+	// it for each URL.
+	request *request
+	urls    []string
+	// stdin is the text that the command reads.
+	stdin string
+	// data are the values of -d and the like. curl joins them with "&".
+	data []string
+	// media is the Content-Type, by a header or by --json.
+	media string
+	// form are the fields of a multipart body (-F).
+	form []requestField
+	// asQuery sends the data as the query (-G).
+	asQuery bool
+	// afterRedirect is set if the word before was a redirection, so that a file
+	// name is not taken for a URL.
+	afterRedirect bool
 }
 
-// take takes one option and says whether its value is part of it.
-func (o *options) take(flag, value string) bool {
+// takeOption takes one option. It reports whether value belongs to it.
+func (o *curlOptions) takeOption(flag, value string) bool {
 	switch flag {
 	case "-X", "--request":
-		o.r.method = methodName(value)
+		o.request.method = normalizeMethod(value)
 	case "--url":
 		o.urls = append(o.urls, value)
 	case "-d", "--data", "--data-raw", "--data-ascii", "--data-binary", "--data-urlencode":
@@ -175,83 +192,90 @@ func (o *options) take(flag, value string) bool {
 		if strings.EqualFold(strings.TrimSpace(name), "content-type") {
 			o.media = strings.TrimSpace(text)
 		} else if name != "" {
-			o.r.addParam(&o.r.headers, doc.InHeader, strings.TrimSpace(name), strings.TrimSpace(text), o.r.at)
+			o.request.addParam(&o.request.headers, doc.InHeader, strings.TrimSpace(name), strings.TrimSpace(text), o.request.at)
 		}
 	case "-F", "--form", "--form-string":
 		name, text, _ := strings.Cut(value, "=")
-		o.form = append(o.form, field{name: name, kind: kind("string"), file: strings.HasPrefix(text, "@") && flag != "--form-string", at: o.r.at})
+		o.form = append(o.form, requestField{name: name, shape: shapeOfType("string"), file: strings.HasPrefix(text, "@") && flag != "--form-string", at: o.request.at})
 	case "-u", "--user":
-		o.r.scheme("basic", doc.Scheme{Type: "basic"})
+		o.request.addScheme("basic", doc.Scheme{Type: "basic"})
 	case "--oauth2-bearer":
-		o.r.scheme("bearer", doc.Scheme{Type: "bearer"})
+		o.request.addScheme("bearer", doc.Scheme{Type: "bearer"})
 	case "-T", "--upload-file":
-		o.r.method, o.media, o.data = "PUT", "application/octet-stream", append(o.data, "@"+value)
+		// An upload is a PUT by default; the content of the file is unknown.
+		o.request.method, o.media, o.data = "PUT", "application/octet-stream", append(o.data, "@"+value)
 	case "-G", "--get":
-		o.get = true
+		o.asQuery = true
 		return false
 	case "-I", "--head":
-		o.r.method = "HEAD"
+		o.request.method = "HEAD"
 		return false
 	default:
-		if slices.Contains(skipped(), flag) {
+		if slices.Contains(ignoredOptions(), flag) {
 			return true
 		}
 		switch {
 		case strings.HasPrefix(flag, "-"):
-		case len(onlyMethods(flag)) == 1 && o.r.method == "": // curl GET https://…
-			o.r.method = onlyMethods(flag)[0]
-		case looksLikeURL(flag) && !o.output:
+		// Some write the method without -X: curl GET https://….
+		case len(parseMethodsOnly(flag)) == 1 && o.request.method == "":
+			o.request.method = parseMethodsOnly(flag)[0]
+		case looksLikeURL(flag) && !o.afterRedirect:
 			url, _, _ := strings.Cut(flag, " ")
 			o.urls = append(o.urls, url)
 		}
-		o.output = strings.HasSuffix(flag, ">")
+		o.afterRedirect = strings.HasSuffix(flag, ">")
 		return false
 	}
 	return true
 }
 
-// looksLikeURL says whether a word of a command can be the URL that it asks.
+// looksLikeURL reports whether a word of a command can be its URL.
 func looksLikeURL(word string) bool {
 	return strings.ContainsAny(word, "/.:") && strings.Trim(word, "./:") != "" || strings.HasPrefix(word, "$") && len(word) > 1 || strings.HasPrefix(word, "{{") || strings.HasPrefix(word, "localhost")
 }
 
-// done are the requests of the command, one for each URL.
-func (o *options) done() []*request {
+// makeRequests returns the requests of the command, one for each URL.
+func (o *curlOptions) makeRequests() []*request {
 	var all []*request
 	for _, url := range o.urls {
-		r := *o.r
+		r := *o.request
 		r.headers, r.schemes = slices.Clone(r.headers), maps.Clone(r.schemes)
-		if o.finish(&r, url); pattern().token.MatchString(r.method) {
+		if o.completeRequest(&r, url); patterns().methodToken.MatchString(r.method) {
 			all = append(all, &r)
 		}
 	}
 	return all
 }
 
-// finish fills in what follows from the URL and the data.
-func (o *options) finish(r *request, url string) {
-	if !pattern().opening.MatchString(url) && !strings.HasPrefix(url, "/") && !strings.HasPrefix(url, "$") && !strings.HasPrefix(url, "{") {
-		url = "http://" + url // as curl does
+// completeRequest sets the URL, the body and the default method of a request.
+func (o *curlOptions) completeRequest(r *request, url string) {
+	if !patterns().urlScheme.MatchString(url) && !strings.HasPrefix(url, "/") && !strings.HasPrefix(url, "$") && !strings.HasPrefix(url, "{") {
+		// curl takes an address without a scheme as http.
+		url = "http://" + url
 	}
 	if host, path, cut := strings.Cut(url, "/"); cut && (strings.HasPrefix(host, "$") || strings.HasPrefix(host, "{")) {
-		url = "/" + path // $BASE/path
+		// The host is a variable, as in $BASE/path; the page may name it
+		// elsewhere.
+		url = "/" + path
 	}
 	r.setURL(url, true, r.at)
 	data := strings.Join(o.data, "&")
 	switch {
-	case o.get:
+	case o.asQuery:
 		r.addQuery(data, r.at)
 	case len(o.form) > 0:
-		r.body = &payload{media: "multipart/form-data", fields: o.form, at: r.at}
-	case len(o.data) == 1 && strings.HasPrefix(data, "@-") && o.input != "":
-		r.body = newPayload(o.media, o.input, r.at)
+		r.body = &requestBody{media: "multipart/form-data", fields: o.form, at: r.at}
+	// The data comes from a here-document.
+	case len(o.data) == 1 && strings.HasPrefix(data, "@-") && o.stdin != "":
+		r.body = newRequestBody(o.media, o.stdin, r.at)
+	// The data comes from a file that is not part of the text.
 	case len(o.data) == 1 && strings.HasPrefix(data, "@"):
-		r.body = &payload{media: mediaOf(o.media), at: r.at}
+		r.body = &requestBody{media: baseMedia(o.media), at: r.at}
 		if r.body.media == "" {
 			r.body.media = "application/octet-stream"
 		}
 	case len(o.data) > 0:
-		r.body = newPayload(o.media, data, r.at)
+		r.body = newRequestBody(o.media, data, r.at)
 	}
 	if r.method == "" {
 		r.method = "GET"

@@ -10,28 +10,29 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
+// readHAR is the Reader of HTTP archives, which browsers record.
 func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.Tree()
 	entries := root.Get("log").List("entries")
 	if entries == nil {
 		return nil, "it has no log.entries"
 	}
-	h := harReader{problems: problems, passed: map[string]*doc.Problem{}, counts: map[string]int{}}
+	h := harReader{problems: problems, skipped: map[string]*doc.Problem{}, skippedCounts: map[string]int{}}
 	var requests []*request
 	title := ""
 	for _, e := range entries {
 		in.Meter().Spend(50)
-		if r := h.recorded(e); r != nil {
+		if r := h.readEntry(e); r != nil {
 			requests = append(requests, r)
 			_, title, _ = strings.Cut(r.base, "://")
 		}
 	}
-	problems = h.all()
+	problems = h.allProblems()
 	if len(requests) == 0 {
 		return nil, "it records pages and their files, and no call of an API"
 	}
-	parameterise(requests)
-	d := document(doc.HAR, title, requests, problems)
+	findPathParameters(requests)
+	d := makeDocument(doc.HAR, title, requests, problems)
 	d.Version = root.Get("log").Get("version").Str()
 	return d, ""
 }
@@ -39,34 +40,38 @@ func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 // harReader reads the entries of a recording.
 type harReader struct {
 	problems []doc.Problem
-	passed   map[string]*doc.Problem // of entries that are no calls of an API, one for each kind
-	counts   map[string]int
+	// skipped has one problem for each kind of entries that are no calls of an
+	// API.
+	skipped map[string]*doc.Problem
+	// skippedCounts counts the skipped entries by kind.
+	skippedCounts map[string]int
 }
 
-// pass counts an entry of a kind that is no call of an API. The first is reported,
-// with how many there are: a page has hundreds.
-func (h *harReader) pass(e *doc.Node, kind, remedy string) {
-	if h.counts[kind]++; h.passed[kind] == nil {
-		h.passed[kind] = &doc.Problem{At: e.At, Severity: doc.Hint, Code: doc.UnreadEndpoint, Message: kind, Remedy: remedy}
+// skipEntry counts an entry that is no call of an API. The first of a kind is
+// reported with their number, since one page has hundreds.
+func (h *harReader) skipEntry(e *doc.Node, kind, remedy string) {
+	if h.skippedCounts[kind]++; h.skipped[kind] == nil {
+		h.skipped[kind] = &doc.Problem{At: e.At, Severity: doc.Hint, Code: doc.UnreadEndpoint, Message: kind, Remedy: remedy}
 	}
 }
 
-// all are the problems that were found.
-func (h *harReader) all() []doc.Problem {
-	for kind, p := range h.passed {
-		p.Message = fmt.Sprintf("No tool is made of %s: %d recorded, this is the first.", kind, h.counts[kind])
+// allProblems returns the problems, with the counts of skipped entries filled
+// in.
+func (h *harReader) allProblems() []doc.Problem {
+	for kind, p := range h.skipped {
+		p.Message = fmt.Sprintf("No tool is made of %s: %d recorded, this is the first.", kind, h.skippedCounts[kind])
 		h.problems = append(h.problems, *p)
 	}
 	slices.SortStableFunc(h.problems, func(a, b doc.Problem) int { return cmp.Compare(a.At.Line, b.At.Line) })
 	return h.problems
 }
 
-// recorded is a request that a browser made; nil where it is for a page or a
-// file of one.
-func (h *harReader) recorded(e *doc.Node) *request {
+// readEntry returns the request of an entry. It returns nil if the entry is for
+// a page or an asset of one.
+func (h *harReader) readEntry(e *doc.Node) *request {
 	req, resp := e.Get("request"), e.Get("response")
-	r := &request{method: methodName(req.Get("method").Str()), at: e.At}
-	media := mediaOf(resp.Get("content").Get("mimeType").Str())
+	r := &request{method: normalizeMethod(req.Get("method").Str()), at: e.At}
+	media := baseMedia(resp.Get("content").Get("mimeType").Str())
 	url := req.Get("url").Str()
 	switch {
 	case r.method == "" || url == "":
@@ -75,53 +80,56 @@ func (h *harReader) recorded(e *doc.Node) *request {
 		})
 		return nil
 	case r.method == "OPTIONS" || r.method == "CONNECT":
-		h.pass(e, r.method+" requests, which browsers send by themselves", "Nothing has to be done.")
+		h.skipEntry(e, r.method+" requests, which browsers send by themselves", "Nothing has to be done.")
 		return nil
-	case asset(r.method, media):
-		h.pass(e, "requests for pages and their files", "Nothing has to be done.")
+	case isPageAsset(r.method, media):
+		h.skipEntry(e, "requests for pages and their files", "Nothing has to be done.")
 		return nil
 	}
 	r.setURL(url, false, e.At)
 	if !strings.HasPrefix(r.base, "http") {
-		h.pass(e, "requests that are not HTTP", "Nothing has to be done.")
+		h.skipEntry(e, "requests that are not HTTP", "Nothing has to be done.")
 		return nil
 	}
 	r.nameIDs()
 	for _, h := range req.List("headers") {
-		if name := strings.ToLower(h.Get("name").Str()); name == "authorization" || pattern().sensitive.MatchString(name) { // others are the browser's own
+		// Other headers are those of the browser.
+		if name := strings.ToLower(h.Get("name").Str()); name == "authorization" || patterns().secretName.MatchString(name) {
 			r.addParam(&r.headers, doc.InHeader, h.Get("name").Str(), h.Get("value").Str(), h.At)
 		}
 	}
 	if post := req.Get("postData"); post != nil {
-		p := &payload{media: mediaOf(post.Get("mimeType").Str()), at: post.At}
+		p := &requestBody{media: baseMedia(post.Get("mimeType").Str()), at: post.At}
 		if list := post.List("params"); len(list) > 0 {
 			for _, f := range list {
-				p.fields = append(p.fields, field{name: f.Get("name").Str(), kind: kindOf(f.Get("value").Str()), file: f.Get("fileName").Str() != "", at: f.At})
+				p.fields = append(p.fields, requestField{name: f.Get("name").Str(), shape: shapeOfValue(f.Get("value").Str()), file: f.Get("fileName").Str() != "", at: f.At})
 			}
 		} else {
-			p.fill(post.Get("text").Str(), false)
+			p.parseBody(post.Get("text").Str(), false)
 		}
 		if p.media != "" {
 			r.body = p
 		}
 	}
 	if s := resp.Get("status"); s != nil {
-		a := answer{status: s.Text, media: media}
+		a := responseExample{status: s.Text, media: media}
 		if strings.Contains(media, "json") {
-			a.shape = shapeOf(resp.Get("content").Get("text").Str())
+			a.shape = shapeOfJSON(resp.Get("content").Get("text").Str())
 		}
 		r.answers = append(r.answers, a)
 	}
 	return r
 }
 
-func mediaOf(s string) string {
+// baseMedia returns a media type in lower case, without parameters.
+func baseMedia(s string) string {
 	s, _, _ = strings.Cut(s, ";")
 	return strings.ToLower(strings.TrimSpace(s))
 }
 
-// asset says whether an answer is a page or a file of one.
-func asset(method, media string) bool {
+// isPageAsset reports whether an answer is a page or an asset of one, such as a
+// script or an image.
+func isPageAsset(method, media string) bool {
 	if method != "GET" && method != "HEAD" {
 		return false
 	}
@@ -133,9 +141,10 @@ func asset(method, media string) bool {
 	return false
 }
 
-// parameterise makes parameters of parts of paths that take many values among
-// requests that are alike otherwise.
-func parameterise(requests []*request) {
+// findPathParameters turns segments into parameters if they have many different
+// values among requests that are otherwise equal. It changes the requests.
+func findPathParameters(requests []*request) {
+	// Fewer values could be names of different endpoints.
 	const many = 5
 	values := map[string]map[string]bool{}
 	where := func(r *request, i int) string {
@@ -165,7 +174,7 @@ func parameterise(requests []*request) {
 	for _, r := range requests {
 		for i, s := range r.path {
 			if len(s.params) == 0 && i > 0 && len(values[where(r, i)]) >= many {
-				r.name1(i, idName(r.path[i-1].text), "string")
+				r.setPathParam(i, idName(r.path[i-1].text), "string")
 			}
 		}
 	}

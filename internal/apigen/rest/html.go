@@ -11,21 +11,23 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// readHTML reads a page: the document that it draws, where it says which; and
-// what it says itself otherwise.
+// readHTML is the Reader of HTML. A page may embed or link the document that it
+// displays, as Swagger UI does: then that document is read. Otherwise the page
+// itself is read as prose.
 func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
-	if !pattern().pageTag.Match(in.Text) {
+	if !patterns().pageTag.Match(in.Text) {
 		return nil, "it is no HTML page"
 	}
 	var problems []doc.Problem
-	if d := embeddedIn(ctx, in); d != nil {
+	// An embedded document needs no request, so it comes first.
+	if d := embeddedDocument(ctx, in); d != nil {
 		return d, ""
 	}
-	for _, re := range []*regexp.Regexp{pattern().specTag, pattern().specData, pattern().specCall, pattern().specLink} {
+	for _, re := range []*regexp.Regexp{patterns().specTag, patterns().specData, patterns().specCall, patterns().specLink} {
 		for _, m := range re.FindAllSubmatchIndex(in.Text, 4) {
 			name := html.UnescapeString(string(in.Text[m[2]:m[3]]))
 			at := doc.Position{File: in.Name, Line: int32(1 + bytes.Count(in.Text[:m[2]], []byte("\n"))), Column: 1} //nolint:gosec // at most 32 MB
-			d, err := drawn(ctx, in, name)
+			d, err := fetchLinkedDocument(ctx, in, name)
 			if err == nil {
 				d.Problems = append(problems, d.Problems...)
 				return d, ""
@@ -36,7 +38,7 @@ func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
 			})
 		}
 	}
-	d, reason := readProse(in, doc.HTML, blocksOf(in.Text))
+	d, reason := readProse(in, doc.HTML, parseHTMLBlocks(in.Text))
 	if d != nil {
 		d.Problems = append(problems, d.Problems...)
 	} else if len(problems) > 0 {
@@ -45,8 +47,8 @@ func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
 	return d, reason
 }
 
-// drawn fetches the document that a page draws.
-func drawn(ctx context.Context, in *doc.Input, name string) (*doc.Document, error) {
+// fetchLinkedDocument fetches and reads the document that a page displays.
+func fetchLinkedDocument(ctx context.Context, in *doc.Input, name string) (*doc.Document, error) {
 	target := name
 	if base, err := url.Parse(in.URL); err == nil {
 		if ref, err := base.Parse(name); err == nil {
@@ -60,9 +62,9 @@ func drawn(ctx context.Context, in *doc.Input, name string) (*doc.Document, erro
 	return in.Within(ctx, doc.Source{Name: target, URL: target, Text: text})
 }
 
-// embeddedIn is a document that stands inside a page's scripts.
-func embeddedIn(ctx context.Context, in *doc.Input) *doc.Document {
-	for _, m := range pattern().embedded.FindAllSubmatch(in.Text, 50) {
+// embeddedDocument returns a document inside the scripts of a page, or nil.
+func embeddedDocument(ctx context.Context, in *doc.Input) *doc.Document {
+	for _, m := range patterns().embedded.FindAllSubmatch(in.Text, 50) {
 		text := m[1]
 		if !bytes.Contains(text, []byte(`"openapi"`)) && !bytes.Contains(text, []byte(`"swagger"`)) {
 			continue
@@ -73,7 +75,7 @@ func embeddedIn(ctx context.Context, in *doc.Input) *doc.Document {
 				if at = bytes.LastIndexByte(text[:at], '{'); at < 0 {
 					break
 				}
-				if whole := balanced(text[at:]); whole != nil {
+				if whole := leadingObject(text[at:]); whole != nil {
 					if d, err := in.Within(ctx, doc.Source{Name: in.Name, URL: in.URL, Text: whole}); err == nil && len(d.Operations) > 0 {
 						return d
 					}
@@ -85,8 +87,9 @@ func embeddedIn(ctx context.Context, in *doc.Input) *doc.Document {
 	return nil
 }
 
-// balanced is the JSON object that a text begins with.
-func balanced(text []byte) []byte {
+// leadingObject returns the JSON object that a text begins with, or nil if it
+// does not end.
+func leadingObject(text []byte) []byte {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

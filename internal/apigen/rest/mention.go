@@ -6,21 +6,26 @@ import (
 	"strings"
 )
 
-// mention is a place of a text that names a method and a path.
-type mention struct {
+// endpointMention is a place in a text that names methods and paths.
+type endpointMention struct {
 	methods []string
 	paths   []string
-	start   int    // where it begins in the text
-	rest    string // text behind it
-	leads   bool   // nothing but marks stands before it
-	loose   bool   // its path is a wildcard or breaks off, so no request can be made of it
+	// start is its offset in the text.
+	start int
+	// textAfter is the text behind it.
+	textAfter string
+	// isLeading is set if only marks stand before it.
+	isLeading bool
+	// isWildcard is set if the path is a wildcard or breaks off, so that no
+	// request can be made.
+	isWildcard bool
 }
 
-// inlineText is a line of Markdown without its marks. Backticks stay: they say
-// where a path ends.
-func inlineText(s string) string {
+// stripInlineMarks returns a line of Markdown without its marks. Backticks
+// stay, because they show where a path ends.
+func stripInlineMarks(s string) string {
 	if strings.ContainsAny(s, "<&[\\*_!") {
-		p := pattern()
+		p := patterns()
 		s = p.image.ReplaceAllString(s, "$1")
 		s = p.link.ReplaceAllString(s, "$1")
 		s = p.autolink.ReplaceAllString(s, "$1")
@@ -37,96 +42,99 @@ func inlineText(s string) string {
 	return s
 }
 
-// mentionsIn finds the endpoints that a text names, such as "GET /users",
+// findMentions finds the endpoints that a text names, such as "GET /users",
 // "GET/POST /users", "a POST request to `/users`" or "/users (GET)".
-func mentionsIn(text string) []mention {
-	var found []mention
-	for _, m := range pattern().endpoint.FindAllStringSubmatchIndex(text, -1) {
-		one := mention{start: m[2], methods: methodList(text[m[2]:m[3]]), leads: pattern().marks.MatchString(text[:m[2]])}
-		one.paths, one.loose = pathsOf(text[m[4]:m[5]])
-		one.rest = text[m[5]:]
-		if len(one.paths) > 0 || one.loose {
+func findMentions(text string) []endpointMention {
+	var found []endpointMention
+	for _, m := range patterns().endpoint.FindAllStringSubmatchIndex(text, -1) {
+		one := endpointMention{start: m[2], methods: splitMethods(text[m[2]:m[3]]), isLeading: patterns().leadingMarks.MatchString(text[:m[2]])}
+		one.paths, one.isWildcard = splitPaths(text[m[4]:m[5]])
+		one.textAfter = text[m[5]:]
+		if len(one.paths) > 0 || one.isWildcard {
 			found = append(found, one)
 		}
 	}
 	if len(found) > 0 {
 		return found
 	}
-	if m := pattern().pathFirst.FindStringSubmatchIndex(text); m != nil {
-		one := mention{start: m[2], methods: methodList(text[m[4]:m[5]]), leads: true, rest: text[m[5]:]}
-		one.paths, one.loose = pathsOf(text[m[2]:m[3]])
-		return []mention{one}
+	if m := patterns().pathFirst.FindStringSubmatchIndex(text); m != nil {
+		one := endpointMention{start: m[2], methods: splitMethods(text[m[4]:m[5]]), isLeading: true, textAfter: text[m[5]:]}
+		one.paths, one.isWildcard = splitPaths(text[m[2]:m[3]])
+		return []endpointMention{one}
 	}
 	return nil
 }
 
-// wholeMention is the endpoint that a text is, and nothing else: there a method
-// may be in small letters, and a path without its first slash.
-func wholeMention(text string) (mention, bool) {
-	m := pattern().whole.FindStringSubmatch(strings.Trim(text, " \t`"))
+// parseWholeMention parses a text that is an endpoint and nothing else. In such
+// a text the method may be in lower case, and the path may lack its first
+// slash.
+func parseWholeMention(text string) (endpointMention, bool) {
+	m := patterns().wholeEndpoint.FindStringSubmatch(strings.Trim(text, " \t`"))
 	if m == nil {
-		return mention{}, false
+		return endpointMention{}, false
 	}
-	one := mention{methods: methodList(strings.ToUpper(m[1])), leads: true, rest: m[3]}
+	one := endpointMention{methods: splitMethods(strings.ToUpper(m[1])), isLeading: true, textAfter: m[3]}
 	path := m[2]
-	if !strings.HasPrefix(path, "/") && !pattern().opening.MatchString(path) {
+	if !strings.HasPrefix(path, "/") && !patterns().urlScheme.MatchString(path) {
 		path = "/" + path
 	}
-	one.paths, one.loose = pathsOf(path)
+	one.paths, one.isWildcard = splitPaths(path)
 	return one, len(one.methods) > 0 && len(one.paths) > 0
 }
 
-// unknownMention is the method and path that a text begins with, where it is no
-// method that can be sent.
-func unknownMention(text string) (method string, found bool) {
-	m := pattern().unknownVerb.FindStringSubmatch(text)
+// findUnknownMethod returns the method at the beginning of a text if it cannot
+// be sent, such as WS /events.
+func findUnknownMethod(text string) (method string, found bool) {
+	m := patterns().unknownVerb.FindStringSubmatch(text)
 	if m == nil {
 		return "", false
 	}
 	return m[1], true
 }
 
-// methodList takes "GET/POST" and "GET, POST" apart.
-func methodList(s string) []string {
+// splitMethods splits "GET/POST" and "GET, POST".
+func splitMethods(s string) []string {
 	var all []string
-	for _, m := range pattern().method.FindAllString(s, -1) {
-		if m = methodName(m); !slices.Contains(all, m) {
+	for _, m := range patterns().method.FindAllString(s, -1) {
+		if m = normalizeMethod(m); !slices.Contains(all, m) {
 			all = append(all, m)
 		}
 	}
 	return all
 }
 
-// methodName is a method as it is sent.
-func methodName(s string) string {
+// normalizeMethod returns a method in the form in which it is sent.
+func normalizeMethod(s string) string {
 	if s = strings.ToUpper(strings.TrimSpace(s)); s == "DEL" {
 		return "DELETE"
 	}
 	return s
 }
 
-// onlyMethods are the methods that a text consists of; none where it holds
-// anything else.
-func onlyMethods(s string) []string {
+// parseMethodsOnly returns the methods of a text that consists of methods only,
+// and nil for another text.
+func parseMethodsOnly(s string) []string {
 	s = strings.Trim(s, " \t`*[]()")
-	if !pattern().methodsOnly.MatchString(s) {
+	if !patterns().methodsOnly.MatchString(s) {
 		return nil
 	}
-	return methodList(strings.ToUpper(s))
+	return splitMethods(strings.ToUpper(s))
 }
 
-// pathsOf cleans the path of a mention: punctuation of the sentence around it is
-// not part of it. "/a,/b" are two.
-func pathsOf(raw string) (paths []string, loose bool) {
+// splitPaths returns the paths of a mention without the punctuation of the
+// sentence around them. "/a,/b" are two. isWildcard is set if there is no
+// usable path.
+func splitPaths(raw string) (paths []string, loose bool) {
 	for one := range strings.SplitSeq(strings.ReplaceAll(raw, ",/", " /"), " /") {
 		if len(paths) > 0 || loose {
 			one = "/" + one
 		}
 		one = strings.TrimRight(one, ",;:!'\"`")
-		if path, query, optional := strings.Cut(one, "[?"); optional { // /a[?b=c]
+		// An optional query may be in brackets: /a[?b=c].
+		if path, query, optional := strings.Cut(one, "[?"); optional {
 			one = path + "?" + strings.NewReplacer("[&", "&", "]", "").Replace(query)
 		}
-		if pattern().wildcard.MatchString(one) {
+		if patterns().wildcard.MatchString(one) {
 			loose = true
 			continue
 		}
@@ -149,9 +157,10 @@ func pathsOf(raw string) (paths []string, loose bool) {
 	return paths, loose && len(paths) == 0
 }
 
-// remark is what a line says of the endpoint that it names.
-func remark(rest string) string {
-	rest = pattern().version.ReplaceAllString(rest, "")
+// remarkText returns the remark behind an endpoint on its line, such as "list
+// all users".
+func remarkText(rest string) string {
+	rest = patterns().httpVersion.ReplaceAllString(rest, "")
 	rest = strings.Trim(rest, " \t`*|_>#/:=-–—→.,;()[]\"'")
 	if len(rest) > 300 {
 		return ""

@@ -9,22 +9,25 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// postman reads a collection.
-type postman struct {
-	vars     map[string]string // of the collection, by name; those that look secret are left out
-	requests []*request
-	problems []doc.Problem
-	meter    *doc.Meter
+// postmanReader reads a Postman collection.
+type postmanReader struct {
+	// variables are those of the collection by name. Variables that look secret
+	// are left out.
+	variables map[string]string
+	requests  []*request
+	problems  []doc.Problem
+	meter     *doc.Meter
 }
 
-// maxHost bounds what a host with variables becomes: their values name others.
-const maxHost = 2 << 10
+// maxHostBytes bounds a host after its variables are filled in: values may
+// contain other variables and multiply.
+const maxHostBytes = 2 << 10
 
-// fill puts the values of variables in their places, and of those that the
-// values name, a few levels deep.
-func (p *postman) fill(host string) string {
+// fillVariables replaces {{variables}} of a host by their values, also inside
+// values, a few levels deep. Unknown ones stay.
+func (p *postmanReader) fillVariables(host string) string {
 	for range 4 {
-		if !strings.Contains(host, "{{") || len(host) > maxHost {
+		if !strings.Contains(host, "{{") || len(host) > maxHostBytes {
 			break
 		}
 		var b strings.Builder
@@ -35,12 +38,12 @@ func (p *postman) fill(host string) string {
 				break
 			}
 			name, behind, closed := strings.Cut(after, "}}")
-			value, known := p.vars[name]
+			value, known := p.variables[name]
 			switch {
 			case !closed:
 				b.WriteString("{{" + after)
 				behind = ""
-			case known && b.Len()+len(value) <= maxHost:
+			case known && b.Len()+len(value) <= maxHostBytes:
 				b.WriteString(value)
 			default:
 				b.WriteString("{{" + name + "}}")
@@ -55,32 +58,36 @@ func (p *postman) fill(host string) string {
 	return host
 }
 
+// readPostman is the Reader of Postman collections v2.
 func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.Tree()
-	if c := root.Get("collection"); c != nil && root.Get("info") == nil { // as Postman's API answers it
+	// Postman's own API wraps the collection.
+	if c := root.Get("collection"); c != nil && root.Get("info") == nil {
 		root = c
 	}
 	info := root.Get("info")
 	if !strings.Contains(info.Get("schema").Str(), "/collection/v2") && (info.Get("_postman_id") == nil || root.Get("item") == nil) {
 		return nil, "it has no info.schema of a Postman collection v2"
 	}
-	p := &postman{vars: map[string]string{}, problems: problems, meter: in.Meter()}
+	p := &postmanReader{variables: map[string]string{}, problems: problems, meter: in.Meter()}
 	for _, v := range root.List("variable") {
-		if key := v.Get("key").Str(); key != "" && !pattern().sensitive.MatchString(key) && v.Get("type").Str() != "secret" {
-			p.vars[key] = v.Get("value").Str()
+		// A secret could otherwise become part of the base URL.
+		if key := v.Get("key").Str(); key != "" && !patterns().secretName.MatchString(key) && v.Get("type").Str() != "secret" {
+			p.variables[key] = v.Get("value").Str()
 		}
 	}
-	p.folder(root, nil, root.Get("auth"), 0)
+	p.readFolder(root, nil, root.Get("auth"), 0)
 	if len(p.requests) == 0 {
 		return nil, "the collection has no request"
 	}
-	d := document(doc.Postman, info.Get("name").Str(), p.requests, p.problems)
-	d.Version, d.Description = "2.1", words(info.Get("description"))
+	d := makeDocument(doc.Postman, info.Get("name").Str(), p.requests, p.problems)
+	d.Version, d.Description = "2.1", descriptionText(info.Get("description"))
 	return d, ""
 }
 
-// folder reads the requests of a folder and those below it.
-func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) {
+// readFolder reads the requests of a folder and of the folders in it. auth is
+// the authentication that items inherit.
+func (p *postmanReader) readFolder(n *doc.Node, tags []string, auth *doc.Node, depth int) {
 	const deepest = 30
 	if depth > deepest {
 		p.problems = append(p.problems, doc.Problem{
@@ -91,11 +98,12 @@ func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) 
 	for _, item := range n.List("item") {
 		p.meter.Spend(50)
 		within := auth
+		// An item may replace the authentication of its folder.
 		if own := item.Get("auth"); own != nil {
 			within = own
 		}
 		if item.Get("item") != nil {
-			p.folder(item, append(slices.Clip(tags), item.Get("name").Str()), within, depth+1)
+			p.readFolder(item, append(slices.Clip(tags), item.Get("name").Str()), within, depth+1)
 			continue
 		}
 		req := item.Get("request")
@@ -105,17 +113,19 @@ func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) 
 			})
 			continue
 		}
-		p.request(item, req, tags, within)
+		p.readRequest(item, req, tags, within)
 	}
 }
 
-func (p *postman) request(item, req *doc.Node, tags []string, auth *doc.Node) {
-	r := &request{name: item.Get("name").Str(), tags: tags, at: item.At, method: methodName(req.Get("method").Str())}
-	r.about = words(req.Get("description"))
-	if req.Kind == doc.String { // a URL alone
-		p.url(r, req)
+// readRequest reads one request and its saved responses.
+func (p *postmanReader) readRequest(item, req *doc.Node, tags []string, auth *doc.Node) {
+	r := &request{name: item.Get("name").Str(), tags: tags, at: item.At, method: normalizeMethod(req.Get("method").Str())}
+	r.description = descriptionText(req.Get("description"))
+	// A request may be just a URL.
+	if req.Kind == doc.String {
+		p.readURL(r, req)
 	} else {
-		p.url(r, req.Get("url"))
+		p.readURL(r, req.Get("url"))
 	}
 	if len(r.path) == 0 && r.base == "" {
 		p.problems = append(p.problems, doc.Problem{
@@ -126,32 +136,32 @@ func (p *postman) request(item, req *doc.Node, tags []string, auth *doc.Node) {
 	if own := req.Get("auth"); own != nil {
 		auth = own
 	}
-	p.auth(r, auth)
+	p.readAuth(r, auth)
 	media := ""
 	for _, h := range req.List("header") {
 		if key := h.Get("key").Str(); strings.EqualFold(key, "content-type") {
 			media = h.Get("value").Str()
 		} else if key != "" && !h.Get("disabled").True() {
 			r.addParam(&r.headers, doc.InHeader, key, h.Get("value").Str(), h.At)
-			describe(r.headers, key, words(h.Get("description")))
+			describeField(r.headers, key, descriptionText(h.Get("description")))
 		}
 	}
-	r.body = postmanBody(req.Get("body"), media)
+	r.body = readPostmanBody(req.Get("body"), media)
 	for _, saved := range item.List("response") {
 		code := ""
 		if c := saved.Get("code"); c != nil {
 			code = c.Text
 		}
-		if s := shapeOf(saved.Get("body").Str()); s != nil && code != "" {
-			r.answers = append(r.answers, answer{status: code, about: saved.Get("name").Str(), media: "application/json", shape: s})
+		if s := shapeOfJSON(saved.Get("body").Str()); s != nil && code != "" {
+			r.answers = append(r.answers, responseExample{status: code, description: saved.Get("name").Str(), media: "application/json", shape: s})
 		}
 	}
 	p.requests = append(p.requests, r)
 }
 
-// url reads a request's URL. Its host may be a variable, whose value says where
-// the API is; in its path a variable is a parameter.
-func (p *postman) url(r *request, n *doc.Node) {
+// readURL reads the URL of a request. A variable in the host is replaced by its
+// value; a variable in the path is a parameter.
+func (p *postmanReader) readURL(r *request, n *doc.Node) {
 	raw := ""
 	if n != nil {
 		raw = n.Text
@@ -165,8 +175,9 @@ func (p *postman) url(r *request, n *doc.Node) {
 		scheme, rest = "", raw
 	}
 	host, path, _ := strings.Cut(rest, "/")
-	host = p.fill(host)
+	host = p.fillVariables(host)
 	switch {
+	// The value of the host is unknown: the user enters the base URL.
 	case strings.Contains(host, "{{") || host == "":
 	case strings.Contains(host, "://"):
 		r.base = strings.TrimRight(host, "/")
@@ -189,23 +200,23 @@ func (p *postman) url(r *request, n *doc.Node) {
 	for _, q := range list {
 		if key := q.Get("key").Str(); key != "" {
 			r.addParam(&r.query, doc.InQuery, key, q.Get("value").Str(), q.At)
-			describe(r.query, key, words(q.Get("description")))
+			describeField(r.query, key, descriptionText(q.Get("description")))
 		}
 	}
 	for _, v := range n.List("variable") {
 		for i := range r.path {
-			describe(r.path[i].params, v.Get("key").Str(), words(v.Get("description")))
+			describeField(r.path[i].params, v.Get("key").Str(), descriptionText(v.Get("description")))
 		}
 	}
 }
 
-// auth reads how requests show who they are from.
-func (p *postman) auth(r *request, n *doc.Node) {
+// readAuth adds the security scheme of an auth node.
+func (p *postmanReader) readAuth(r *request, n *doc.Node) {
 	switch how := n.Get("type").Str(); how {
 	case "basic", "bearer":
-		r.scheme(how, doc.Scheme{Type: how})
+		r.addScheme(how, doc.Scheme{Type: how})
 	case "oauth2":
-		r.scheme("bearer", doc.Scheme{Type: "bearer"})
+		r.addScheme("bearer", doc.Scheme{Type: "bearer"})
 	case "apikey":
 		s := doc.Scheme{Type: "apiKey", In: doc.InHeader, Name: "X-API-Key"}
 		for _, f := range n.List("apikey") {
@@ -218,60 +229,63 @@ func (p *postman) auth(r *request, n *doc.Node) {
 				}
 			}
 		}
-		r.scheme("apiKey_"+paramName(s.Name), s)
+		r.addScheme("apiKey_"+paramName(s.Name), s)
 	}
 }
 
-func postmanBody(n *doc.Node, media string) *payload {
+// readPostmanBody reads a body; nil if there is none.
+func readPostmanBody(n *doc.Node, media string) *requestBody {
 	if n == nil {
 		return nil
 	}
-	p := &payload{media: media, at: n.At}
+	p := &requestBody{media: media, at: n.At}
 	switch n.Get("mode").Str() {
 	case "raw":
 		raw := n.Get("raw").Str()
 		if strings.TrimSpace(raw) == "" {
 			return nil
 		}
-		p.fill(raw, n.Get("options").Get("raw").Get("language").Str() == "json")
+		p.parseBody(raw, n.Get("options").Get("raw").Get("language").Str() == "json")
 	case "urlencoded":
-		p.media, p.fields = "application/x-www-form-urlencoded", formFields(n.List("urlencoded"))
+		p.media, p.fields = "application/x-www-form-urlencoded", readFormFields(n.List("urlencoded"))
 	case "formdata":
-		p.media, p.fields = "multipart/form-data", formFields(n.List("formdata"))
+		p.media, p.fields = "multipart/form-data", readFormFields(n.List("formdata"))
 	case "file":
 		if p.media == "" {
 			p.media = "application/octet-stream"
 		}
 	case "graphql":
-		p.media, p.shape = "application/json", shapeOf(`{"query":"","variables":{}}`)
-		p.shape.needed["query"] = true
+		p.media, p.shape = "application/json", shapeOfJSON(`{"query":"","variables":{}}`)
+		p.shape.required["query"] = true
 	default:
 		return nil
 	}
 	return p
 }
 
-func formFields(list []*doc.Node) []field {
-	var all []field
+// readFormFields reads the fields of a form.
+func readFormFields(list []*doc.Node) []requestField {
+	var all []requestField
 	for _, f := range list {
 		if key := f.Get("key").Str(); key != "" {
-			all = append(all, field{name: key, about: words(f.Get("description")), kind: kind("string"), file: f.Get("type").Str() == "file", at: f.At})
+			all = append(all, requestField{name: key, description: descriptionText(f.Get("description")), shape: shapeOfType("string"), file: f.Get("type").Str() == "file", at: f.At})
 		}
 	}
 	return all
 }
 
-// describe adds to a field what is said about it.
-func describe(list []field, name, about string) {
+// describeField sets the description of a field that has none.
+func describeField(list []requestField, name, about string) {
 	for i := range list {
-		if list[i].name == name && list[i].about == "" {
-			list[i].about = about
+		if list[i].name == name && list[i].description == "" {
+			list[i].description = about
 		}
 	}
 }
 
-// words is a description, which may be a text or hold one.
-func words(n *doc.Node) string {
+// descriptionText returns a description, which is a string or an object with
+// content.
+func descriptionText(n *doc.Node) string {
 	if n == nil {
 		return ""
 	}

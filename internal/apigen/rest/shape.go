@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,132 +10,133 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// shape is what values looked like, over all that were seen.
-type shape struct {
-	kinds  []string // JSON Schema types, in order of first sight
-	names  []string // members of objects, in order of first sight
-	fields map[string]*shape
-	about  map[string]string
-	seen   map[string]int // in how many objects a member was
-	needed map[string]bool
-	whole  int // how many objects there were
-	items  *shape
-	enum   []string
+// valueShape is the type of all values that were seen in one place.
+type valueShape struct {
+	// types are JSON Schema types in the order of their first occurrence.
+	types []string
+	// names are the members of objects in the order of their first occurrence.
+	names []string
+	// fields are the shapes of members; nil until memberShape is called.
+	fields map[string]*valueShape
+	// descriptions and required are by member. memberShape creates both maps
+	// together with fields.
+	descriptions map[string]string
+	required     map[string]bool
+	// items is the shape of all elements of arrays.
+	items *valueShape
 }
 
-// maxShapeDepth bounds how deep values are looked into.
+// maxShapeDepth bounds how deep values are inspected.
 const maxShapeDepth = 12
 
-// kind is a shape of one type.
-func kind(name string) *shape {
-	s := &shape{}
-	s.add(name)
+// shapeOfType returns a shape of one JSON Schema type.
+func shapeOfType(name string) *valueShape {
+	s := &valueShape{}
+	s.addType(name)
 	return s
 }
 
-func (s *shape) add(kind string) {
-	if !slices.Contains(s.kinds, kind) {
-		s.kinds = append(s.kinds, kind)
+// addType adds a type, once.
+func (s *valueShape) addType(kind string) {
+	if !slices.Contains(s.types, kind) {
+		s.types = append(s.types, kind)
 	}
 }
 
-// shapeOf reads JSON; nil where it is none.
-func shapeOf(text string) *shape {
+// shapeOfJSON returns the shape of a JSON text, or nil if it is no JSON.
+func shapeOfJSON(text string) *valueShape {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	var v any
 	if dec.Decode(&v) != nil || dec.More() {
 		return nil
 	}
-	s := &shape{}
-	s.see(v, 0)
+	s := &valueShape{}
+	s.addValue(v, 0)
 	return s
 }
 
-// see notes a value.
-func (s *shape) see(v any, depth int) {
+// addValue adds the type of a value, and of everything inside it.
+func (s *valueShape) addValue(v any, depth int) {
 	if depth > maxShapeDepth {
 		return
 	}
 	switch v := v.(type) {
 	case nil:
-		s.add("null")
+		s.addType("null")
 	case bool:
-		s.add("boolean")
+		s.addType("boolean")
 	case json.Number:
 		if _, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			s.add("integer")
+			s.addType("integer")
 		} else {
-			s.add("number")
+			s.addType("number")
 		}
 	case string:
-		s.add("string")
+		s.addType("string")
 	case []any:
-		s.add("array")
+		s.addType("array")
 		if s.items == nil {
-			s.items = &shape{}
+			s.items = &valueShape{}
 		}
 		for _, item := range v {
-			s.items.see(item, depth+1)
+			s.items.addValue(item, depth+1)
 		}
 	case map[string]any:
-		s.add("object")
-		s.whole++
-		for _, name := range sortedKeys(v) {
-			s.field(name).see(v[name], depth+1)
-			s.seen[name]++
+		s.addType("object")
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			s.memberShape(name).addValue(v[name], depth+1)
 		}
 	}
 }
 
-// field is the shape of a member, made when first asked for.
-func (s *shape) field(name string) *shape {
+// memberShape returns the shape of a member, which it adds if it is new.
+func (s *valueShape) memberShape(name string) *valueShape {
 	if s.fields == nil {
-		s.fields, s.seen, s.about, s.needed = map[string]*shape{}, map[string]int{}, map[string]string{}, map[string]bool{}
+		s.fields, s.descriptions, s.required = map[string]*valueShape{}, map[string]string{}, map[string]bool{}
 	}
 	f := s.fields[name]
 	if f == nil {
-		f = &shape{}
+		f = &valueShape{}
 		s.fields[name] = f
 		s.names = append(s.names, name)
 	}
 	return f
 }
 
-// join adds what another shape saw.
-func (s *shape) join(o *shape) {
+// mergeShape adds everything that another shape has seen. o may be nil.
+func (s *valueShape) mergeShape(o *valueShape) {
 	if o == nil {
 		return
 	}
-	for _, k := range o.kinds {
-		s.add(k)
+	for _, k := range o.types {
+		s.addType(k)
 	}
-	s.whole += o.whole
 	for _, name := range o.names {
-		s.field(name).join(o.fields[name])
-		s.seen[name] += o.seen[name]
-		if s.about[name] == "" {
-			s.about[name] = o.about[name]
+		s.memberShape(name).mergeShape(o.fields[name])
+		if s.descriptions[name] == "" {
+			s.descriptions[name] = o.descriptions[name]
 		}
-		s.needed[name] = s.needed[name] || o.needed[name]
+		s.required[name] = s.required[name] || o.required[name]
 	}
 	if o.items != nil {
 		if s.items == nil {
-			s.items = &shape{}
+			s.items = &valueShape{}
 		}
-		s.items.join(o.items)
+		s.items.mergeShape(o.items)
 	}
 }
 
-// node is the shape as JSON Schema. Members are required where somebody says
-// so: that all examples have one means little.
-func (s *shape) node(at doc.Position) *doc.Node {
+// toSchema returns the shape as JSON Schema. Members are required only if the
+// document says so: examples that all have a member prove little.
+func (s *valueShape) toSchema(at doc.Position) *doc.Node {
 	n := doc.NewObject(at)
 	if s == nil {
 		return n
 	}
-	kinds := s.kinds
-	if slices.Contains(kinds, "number") { // which integers are too
+	kinds := s.types
+	// number includes integer.
+	if slices.Contains(kinds, "number") {
 		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return k == "integer" })
 	}
 	switch {
@@ -150,12 +152,12 @@ func (s *shape) node(at doc.Position) *doc.Node {
 	if slices.Contains(kinds, "object") && len(s.names) > 0 {
 		fields, required := doc.NewObject(at), &doc.Node{Kind: doc.Array, At: at}
 		for _, name := range s.names {
-			f := s.fields[name].node(at)
-			if about := s.about[name]; about != "" {
+			f := s.fields[name].toSchema(at)
+			if about := s.descriptions[name]; about != "" {
 				f.Members = append(f.Members, doc.NewMember("description", doc.NewString(about, at)))
 			}
 			fields.Members = append(fields.Members, doc.NewMember(name, f))
-			if s.needed[name] {
+			if s.required[name] {
 				required.Items = append(required.Items, doc.NewString(name, at))
 			}
 		}
@@ -165,23 +167,7 @@ func (s *shape) node(at doc.Position) *doc.Node {
 		}
 	}
 	if slices.Contains(kinds, "array") && s.items != nil {
-		n.Members = append(n.Members, doc.NewMember("items", s.items.node(at)))
-	}
-	if len(s.enum) > 0 {
-		list := &doc.Node{Kind: doc.Array, At: at}
-		for _, v := range s.enum {
-			list.Items = append(list.Items, doc.NewString(v, at))
-		}
-		n.Members = append(n.Members, doc.NewMember("enum", list))
+		n.Members = append(n.Members, doc.NewMember("items", s.items.toSchema(at)))
 	}
 	return n
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

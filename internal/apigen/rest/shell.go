@@ -2,36 +2,42 @@ package rest
 
 import "strings"
 
-// command is the words of one shell command, and the line it begins on.
-type command struct {
+// shellCommand is one shell command, split into words.
+type shellCommand struct {
 	words []string
-	line  int // from 0
-	end   int // its last line
-	about string
-	input string // of a here-document
-	piped bool   // it takes what the command before it answers
+	// line is its first line, from 0.
+	line int
+	// lastLine is its last line.
+	lastLine int
+	comment  string
+	// stdin is the text of a here-document.
+	stdin string
+	// isPiped is set if it reads the output of the command before it.
+	isPiped bool
 }
 
-// commands takes a shell text apart: quotes, escapes and joined lines. Comments
-// before a command are what it is about.
-func commands(text string) []command {
+// splitCommands splits a shell text into commands. It understands quotes,
+// escapes, continued lines and here-documents, and expands nothing. Comments
+// before a command describe it.
+func splitCommands(text string) []shellCommand {
+	// Word processors replace quotes by typographic ones.
 	text = strings.NewReplacer("\r\n", "\n", "\ufeff", "", "“", `"`, "”", `"`, "‘", "'", "’", "'", "\u00a0", " ").Replace(text)
-	l := &lexer{text: text}
+	l := &shellLexer{text: text}
 	for l.pos < len(l.text) {
-		l.next()
+		l.readNext()
 	}
-	l.end()
-	return joinOptions(l.all)
+	l.endCommand()
+	return joinOptions(l.commands)
 }
 
-// joinOptions brings the options of curl back to their command where the
-// backslash at the end of its line was forgotten.
-func joinOptions(all []command) []command {
-	var joined []command
+// joinOptions appends lines that begin with an option to the curl command
+// before them: the backslash at the end of a line is often forgotten.
+func joinOptions(all []shellCommand) []shellCommand {
+	var joined []shellCommand
 	for _, c := range all {
-		if last := len(joined) - 1; last >= 0 && len(c.words) > 1 && strings.HasPrefix(c.words[0], "-") && isCurl(joined[last]) && c.line == joined[last].end+1 {
+		if last := len(joined) - 1; last >= 0 && len(c.words) > 1 && strings.HasPrefix(c.words[0], "-") && isCurl(joined[last]) && c.line == joined[last].lastLine+1 {
 			joined[last].words = append(joined[last].words, c.words...)
-			joined[last].end = c.end
+			joined[last].lastLine = c.lastLine
 			continue
 		}
 		joined = append(joined, c)
@@ -39,87 +45,97 @@ func joinOptions(all []command) []command {
 	return joined
 }
 
-type lexer struct {
-	text  string
-	pos   int
-	line  int
-	word  strings.Builder
-	open  bool // a word has begun, perhaps an empty one
-	now   command
-	about []string
-	all   []command
+// shellLexer is the state of splitCommands.
+type shellLexer struct {
+	text string
+	pos  int
+	// line is the current line, from 0.
+	line int
+	word strings.Builder
+	// inWord is set if a word has begun, perhaps an empty one.
+	inWord  bool
+	current shellCommand
+	// comments are the comments since the last command.
+	comments []string
+	commands []shellCommand
 }
 
-func (l *lexer) flush() {
-	if l.open {
-		if len(l.now.words) == 0 {
-			l.now.line = l.line
+// endWord adds the open word to the command.
+func (l *shellLexer) endWord() {
+	if l.inWord {
+		if len(l.current.words) == 0 {
+			l.current.line = l.line
 		}
-		l.now.words = append(l.now.words, l.word.String())
+		l.current.words = append(l.current.words, l.word.String())
 		l.word.Reset()
-		l.open = false
+		l.inWord = false
 	}
 }
 
-func (l *lexer) end() {
-	l.flush()
-	if len(l.now.words) > 0 {
-		l.now.about, l.now.end = strings.Join(l.about, " "), l.line
-		l.all = append(l.all, l.now)
-		l.about = nil
+// endCommand adds the open command to the list, with the comments before it.
+func (l *shellLexer) endCommand() {
+	l.endWord()
+	if len(l.current.words) > 0 {
+		l.current.comment, l.current.lastLine = strings.Join(l.comments, " "), l.line
+		l.commands = append(l.commands, l.current)
+		l.comments = nil
 	}
-	l.now = command{}
+	l.current = shellCommand{}
 }
 
-func (l *lexer) next() {
+// readNext reads the next character, or the quoted or escaped text that it
+// begins.
+func (l *shellLexer) readNext() {
 	c := l.text[l.pos]
 	l.pos++
 	switch {
 	case c == '\n':
-		l.flush()
-		l.hereDocument()
-		l.end()
+		l.endWord()
+		l.readHereDocument()
+		l.endCommand()
 		l.line++
 	case c == ' ' || c == '\t':
-		l.flush()
-	case (c == '^' || c == '`') && l.pos < len(l.text) && l.text[l.pos] == '\n' && !l.open: // the command goes on, on Windows
+		l.endWord()
+	// The command continues on the next line, in the notation of Windows.
+	case (c == '^' || c == '`') && l.pos < len(l.text) && l.text[l.pos] == '\n' && !l.inWord:
 		l.pos++
 		l.line++
 	case c == ';' || c == '|' || c == '&' && l.pos < len(l.text) && l.text[l.pos] == '&':
-		l.end()
-		l.now.piped = c == '|'
-	case c == '#' && !l.open:
+		l.endCommand()
+		l.current.isPiped = c == '|'
+	case c == '#' && !l.inWord:
 		to := strings.IndexByte(l.text[l.pos:], '\n')
 		if to < 0 {
 			to = len(l.text) - l.pos
 		}
-		if len(l.now.words) == 0 {
+		if len(l.current.words) == 0 {
 			if s := strings.TrimSpace(strings.TrimLeft(l.text[l.pos:l.pos+to], "# ")); s != "" {
-				l.about = append(l.about, s)
+				l.comments = append(l.comments, s)
 			}
 		}
 		l.pos += to
 	case c == '\\':
-		l.escape()
+		l.readEscape()
 	case c == '\'':
-		l.quoted('\'')
+		l.readQuoted('\'')
 	case c == '"':
-		l.quoted('"')
+		l.readQuoted('"')
 	case c == '$' && l.pos < len(l.text) && l.text[l.pos] == '\'':
 		l.pos++
-		l.quoted('$')
+		l.readQuoted('$')
 	default:
-		l.begin()
+		l.beginWord()
 		l.word.WriteByte(c)
 	}
 }
 
-// hereDocument takes the lines up to the word that <<WORD names.
-func (l *lexer) hereDocument() {
-	for i, w := range l.now.words {
+// readHereDocument reads the lines up to the word that <<WORD names. Without
+// such a line it reads nothing.
+func (l *shellLexer) readHereDocument() {
+	for i, w := range l.current.words {
 		word, found := strings.CutPrefix(w, "<<")
-		if word = strings.TrimPrefix(word, "-"); word == "" && i+1 < len(l.now.words) {
-			word = l.now.words[i+1]
+		if word = strings.TrimPrefix(word, "-"); word == "" && i+1 < len(l.current.words) {
+			word = l.current.words[i+1]
 		}
 		if !found || word == "" {
 			continue
@@ -133,7 +149,7 @@ func (l *lexer) hereDocument() {
 				if l.pos < len(l.text) {
 					l.pos++
 				}
-				l.now.words, l.now.input = l.now.words[:i], strings.Join(body, "\n")
+				l.current.words, l.current.stdin = l.current.words[:i], strings.Join(body, "\n")
 				return
 			}
 			body, rest = append(body, line), more
@@ -141,31 +157,35 @@ func (l *lexer) hereDocument() {
 	}
 }
 
-func (l *lexer) begin() {
-	if !l.open && len(l.now.words) == 0 {
-		l.now.line = l.line
+// beginWord begins a word, unless one is open.
+func (l *shellLexer) beginWord() {
+	if !l.inWord && len(l.current.words) == 0 {
+		l.current.line = l.line
 	}
-	l.open = true
+	l.inWord = true
 }
 
-func (l *lexer) escape() {
+// readEscape reads the character after a backslash. A line break continues the
+// command.
+func (l *shellLexer) readEscape() {
 	if l.pos >= len(l.text) {
 		return
 	}
 	c := l.text[l.pos]
 	l.pos++
-	if c == '\n' { // the command goes on
+	// The command continues on the next line.
+	if c == '\n' {
 		l.line++
-		l.flush()
+		l.endWord()
 		return
 	}
-	l.begin()
+	l.beginWord()
 	l.word.WriteByte(c)
 }
 
-// quoted reads to the closing quote; '$' is $'…'.
-func (l *lexer) quoted(quote byte) {
-	l.begin()
+// readQuoted reads up to the closing quote. quote is ' or ", or $ for $'…'.
+func (l *shellLexer) readQuoted(quote byte) {
+	l.beginWord()
 	closing := quote
 	if quote == '$' {
 		closing = '\''

@@ -8,14 +8,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// readTable reads what a person filled in where nothing else could be read:
+// readTable reads the table that a user filled in because no other reader took
+// the document:
 //
 //	{"title": "…", "base_url": "https://…", "operations": [
 //	  {"method": "GET", "path": "/users/{id}", "summary": "…",
 //	   "parameters": [{"name": "id", "in": "path", "type": "integer", "required": true, "description": "…"}]}]}
 //
-// A parameter may be in path, query, header, body or form. docs/apis.md describes
-// the format for those who write it.
+// A parameter may be in path, query, header, body or form. docs/apis.md
+// describes the format for users.
 func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.Tree()
 	list := root.List("operations")
@@ -30,23 +31,24 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 			})
 			continue
 		}
-		method, path := methodName(n.Get("method").Str()), n.Get("path").Str()
+		method, path := normalizeMethod(n.Get("method").Str()), n.Get("path").Str()
 		if method == "" || path == "" {
 			problems = append(problems, doc.Problem{
 				At: n.At, Severity: doc.Error, Code: doc.Missing, Message: "this operation needs a method and a path", Remedy: `write {"method": "GET", "path": "/things/{id}"}`,
 			})
 			continue
 		}
-		if !pattern().verb.MatchString(method) {
+		if !patterns().sendableMethod.MatchString(method) {
 			problems = append(problems, doc.Problem{
 				At: n.Get("method").At, Severity: doc.Error, Code: doc.UnknownMethod, Message: method + " is no method", Remedy: "write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY",
 			})
 			continue
 		}
-		r := &request{method: method, base: strings.TrimRight(root.Get("base_url").Str(), "/"), name: n.Get("summary").Str(), about: n.Get("description").Str(), at: n.At}
+		r := &request{method: method, base: strings.TrimRight(root.Get("base_url").Str(), "/"), name: n.Get("summary").Str(), description: n.Get("description").Str(), at: n.At}
 		for _, tag := range n.List("tags") {
 			r.tags = append(r.tags, tag.Text)
 		}
+		// setURL would replace the base if the path were a URL.
 		base := r.base
 		r.setURL(path, false, n.At)
 		r.base = base
@@ -65,18 +67,20 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	if len(all) == 0 {
 		return nil, "no operation has a method and a path"
 	}
-	d := document(doc.Table, root.Get("title").Str(), all, problems)
+	d := makeDocument(doc.Table, root.Get("title").Str(), all, problems)
 	for _, op := range d.Operations {
 		op.Inferred = false
 	}
 	return d, ""
 }
 
+// tableParam adds one parameter to r. It returns a problem if the parameter is
+// invalid.
 func tableParam(r *request, n *doc.Node) *doc.Problem {
-	f := field{name: n.Get("name").Str(), about: n.Get("description").Str(), kind: kind(typeNamed(n.Get("type").Str())), required: n.Get("required").True(), at: n.At}
+	f := requestField{name: n.Get("name").Str(), description: n.Get("description").Str(), shape: shapeOfType(schemaType(n.Get("type").Str())), required: n.Get("required").True(), at: n.At}
 	where := n.Get("in").Str()
-	known := func(list []field) bool {
-		return slices.ContainsFunc(list, func(h field) bool { return h.name == f.name })
+	known := func(list []requestField) bool {
+		return slices.ContainsFunc(list, func(h requestField) bool { return h.name == f.name })
 	}
 	switch {
 	case f.name == "":
@@ -85,7 +89,7 @@ func tableParam(r *request, n *doc.Node) *doc.Problem {
 		for i := range r.path {
 			if known(r.path[i].params) {
 				f.required = true
-				r.path[i].params = fix(r.path[i].params, f)
+				r.path[i].params = replaceField(r.path[i].params, f)
 				return nil
 			}
 		}
@@ -96,13 +100,13 @@ func tableParam(r *request, n *doc.Node) *doc.Problem {
 		r.headers = append(r.headers, f)
 	case where == "body":
 		if r.body == nil || r.body.shape == nil {
-			r.body = &payload{media: "application/json", shape: kind("object"), at: n.At}
+			r.body = &requestBody{media: "application/json", shape: shapeOfType("object"), at: n.At}
 		}
-		r.body.shape.field(f.name).join(f.kind)
-		r.body.shape.about[f.name], r.body.shape.needed[f.name] = f.about, f.required
+		r.body.shape.memberShape(f.name).mergeShape(f.shape)
+		r.body.shape.descriptions[f.name], r.body.shape.required[f.name] = f.description, f.required
 	case where == "form":
 		if r.body == nil || r.body.shape != nil {
-			r.body = &payload{media: "application/x-www-form-urlencoded", at: n.At}
+			r.body = &requestBody{media: "application/x-www-form-urlencoded", at: n.At}
 		}
 		r.body.fields = append(r.body.fields, f)
 	default:

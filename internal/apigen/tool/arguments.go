@@ -11,35 +11,43 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// arguments are those of a tool: where each comes from and where it goes.
-type arguments struct {
-	list  []argument
-	body  *call.Body
-	whole *doc.Node // schema of the body, of which arguments may be fields
-	text  string    // description of the body
-	lost  bool      // a reference of an argument's schema leads nowhere
+// argumentSet holds the arguments of a tool: where each comes from in the
+// document, and where it goes in the request.
+type argumentSet struct {
+	arguments []argument
+	body      *call.Body
+	// bodySchema is the schema of the body. Arguments may be fields of it.
+	bodySchema *doc.Node
+	// bodyText is the description of the body.
+	bodyText string
+	// unresolvedRef is set if a reference in the schema of an argument leads
+	// nowhere.
+	unresolvedRef bool
 }
 
-// argument is a parameter, a field of the body, or all of it.
+// argument is a parameter, a field of the body, or the whole body.
 type argument struct {
 	plan     call.Arg
 	required bool
-	param    *doc.Param // nil of the body
-	file     bool
+	// param is nil for arguments of the body.
+	param  *doc.Param
+	isFile bool
 }
 
-func (a *arguments) plan() []call.Arg {
-	list := make([]call.Arg, len(a.list))
-	for i, one := range a.list {
+// callArgs returns the arguments as the plan stores them.
+func (a *argumentSet) callArgs() []call.Arg {
+	list := make([]call.Arg, len(a.arguments))
+	for i, one := range a.arguments {
 		list[i] = one.plan
 	}
 	return list
 }
 
-// arguments decides what a tool takes. Parameters are arguments of their own;
-// fields of the body too, if it is a plain object and no name is there twice.
-func (b *builder) arguments(op *doc.Operation) *arguments {
-	a := &arguments{}
+// collectArguments decides which arguments a tool takes. Each parameter is one.
+// Each field of the body is one too if the body is a plain object and no field
+// has the name of a parameter; otherwise the body is a single argument.
+func (b *builder) collectArguments(op *doc.Operation) *argumentSet {
+	a := &argumentSet{}
 	for i := range op.Params {
 		p := &op.Params[i]
 		one := argument{param: p, required: p.Required, plan: call.Arg{
@@ -48,65 +56,74 @@ func (b *builder) arguments(op *doc.Operation) *arguments {
 		if p.In == doc.InVariable {
 			one.plan.Style, one.plan.Explode = "", false
 		}
-		one.plan.Scheme = b.tokenOf(op, p.In, p.Name)
-		a.list = append(a.list, one)
+		one.plan.Scheme = b.tokenScheme(op, p.In, p.Name)
+		a.arguments = append(a.arguments, one)
 	}
 	if op.Body != nil && op.Field == nil {
-		b.body(op, a)
+		b.addBodyArguments(op, a)
 	}
-	a.name()
+	a.assignNames()
 	return a
 }
 
-// body adds the arguments that make the body.
-func (b *builder) body(op *doc.Operation, a *arguments) {
-	content := b.choose(op.Body.Contents)
+// addBodyArguments adds the arguments that the body consists of. The body is
+// flattened to its fields only if leaving all of them out means the same as
+// sending none.
+func (b *builder) addBodyArguments(op *doc.Operation, a *argumentSet) {
+	content := b.chooseContent(op.Body.Contents)
 	if content == nil {
 		return
 	}
-	kind := kindOf(content.Media)
-	a.whole, a.text = b.follow(content.Schema), op.Body.Description
-	if a.whole == nil && content.Item != nil {
-		a.whole = &doc.Node{Kind: doc.Object, At: content.Item.At, Members: []doc.Member{
+	kind := bodyKind(content.Media)
+	a.bodySchema, a.bodyText = b.followRefs(content.Schema), op.Body.Description
+	if a.bodySchema == nil && content.Item != nil {
+		a.bodySchema = &doc.Node{Kind: doc.Object, At: content.Item.At, Members: []doc.Member{
 			{Key: "type", Value: &doc.Node{Kind: doc.String, Text: "array"}}, {Key: "items", Value: content.Item},
 		}}
 	}
 	media := content.Media
+	// A wildcard such as */* cannot be sent as the Content-Type.
 	if kind == kindJSON && mediaType(media) != "application/json" && mediaType(media) != "text/json" {
 		media = "application/json"
 	}
-	c := b.compiler(full())
-	s := complete(c.one(a.whole, 0))
+	c := b.newCompiler(fullLimits())
+	s := completeRequired(c.compileNode(a.bodySchema, 0))
 	required, _ := s["required"].([]string)
+	// If the document does not say whether the body is required, required
+	// fields decide.
 	must := op.Body.Required || !op.Body.Declared && len(required) > 0
 	a.body = &call.Body{Media: media, Required: must && op.Method != http.MethodGet && op.Method != http.MethodHead}
 	isForm := kind == kindForm || kind == kindMultipart
 	if isForm && (s["anyOf"] != nil || s["properties"] == nil) {
-		s = c.flatForm(s)
+		s = c.flattenForm(s)
 		required, _ = s["required"].([]string)
 	}
 	fields, _ := s["properties"].(schema)
-	flat := kind <= kindMultipart && len(fields) > 0 && (isForm || isPlain(s)) && (must || len(required) == 0)
-	if flat && !isForm && b.clash(op, fields) {
+	// An optional body with required fields cannot be flattened: its fields
+	// would become required arguments, and the body could no longer be left
+	// out.
+	flat := kind <= kindMultipart && len(fields) > 0 && (isForm || isPlainObject(s)) && (must || len(required) == 0)
+	if flat && !isForm && b.hasNameClash(op, fields) {
 		flat = false
 	}
 	if !flat {
-		file := kind == kindBytes || b.isFile(a.whole) && kind > kindJSONLike
-		a.list = append(a.list, argument{required: must, file: file, plan: call.Arg{Key: "body", Place: call.Whole, File: file}})
+		file := kind == kindBytes || b.isFile(a.bodySchema) && kind > kindJSONLike
+		a.arguments = append(a.arguments, argument{required: must, isFile: file, plan: call.Arg{Key: "body", Place: call.Whole, File: file}})
 		return
 	}
 	for _, name := range sortedKeys(fields) {
 		one := argument{required: slices.Contains(required, name), plan: call.Arg{Key: name, Place: call.Field}}
 		if isForm {
-			b.formField(&one, content, name, kind)
-			one.plan.Scheme = b.tokenOf(op, "", name)
+			b.planFormField(&one, content, name, kind)
+			one.plan.Scheme = b.tokenScheme(op, "", name)
 		}
-		a.list = append(a.list, one)
+		a.arguments = append(a.arguments, one)
 	}
 }
 
-// isPlain says whether a body is an object whose members can be arguments.
-func isPlain(s schema) bool {
+// isPlainObject reports whether a body is an object whose members can be
+// arguments: it has no choices and no members of arbitrary names.
+func isPlainObject(s schema) bool {
 	for _, key := range []string{"anyOf", "oneOf", "not", "patternProperties", "$ref", "minProperties", "propertyNames"} {
 		if s[key] != nil {
 			return false
@@ -115,22 +132,23 @@ func isPlain(s schema) bool {
 	if _, typed := s["additionalProperties"].(schema); typed {
 		return false
 	}
-	t := kinds(s["type"])
+	t := typesOf(s["type"])
 	return len(t) == 0 || slices.Equal(t, []string{"object"})
 }
 
-// flatForm is what the branches of a form come to, since a form has fields only.
-func (c *compiler) flatForm(s schema) schema {
+// flattenForm joins the branches of a form's schema, because a form has fields
+// only. It changes s.
+func (c *compiler) flattenForm(s schema) schema {
 	branches, _ := s["anyOf"].([]any)
 	if len(branches) == 0 {
 		return s
 	}
 	delete(s, "anyOf")
-	return complete(c.merge(s, c.open(branches)))
+	return completeRequired(c.mergeSchemas(s, c.joinBranches(branches)))
 }
 
-// clash says whether a field has the name of a parameter.
-func (b *builder) clash(op *doc.Operation, fields schema) bool {
+// hasNameClash reports whether a field has the name of a parameter.
+func (b *builder) hasNameClash(op *doc.Operation, fields schema) bool {
 	return slices.ContainsFunc(op.Params, func(p doc.Param) bool {
 		if _, ok := fields[p.Name]; ok {
 			return true
@@ -139,12 +157,13 @@ func (b *builder) clash(op *doc.Operation, fields schema) bool {
 	})
 }
 
-// formField says how a field of a form is sent.
-func (b *builder) formField(one *argument, content *doc.Content, name string, kind int) {
+// planFormField sets how a field of a form is sent: as a file, by a style, or
+// as a part of its own media type.
+func (b *builder) planFormField(one *argument, content *doc.Content, name string, kind int) {
 	e := content.Encoding[name]
-	field := b.property(content.Schema, name)
-	one.file = kind == kindMultipart && (b.isFile(field) || b.isFile(b.follow(field).Get("items")))
-	one.plan.File = one.file
+	field := b.findProperty(content.Schema, name)
+	one.isFile = kind == kindMultipart && (b.isFile(field) || b.isFile(b.followRefs(field).Get("items")))
+	one.plan.File = one.isFile
 	one.plan.Reserved = e.Reserved
 	if e.Style != "" || e.Explode != nil {
 		if kind == kindForm || e.Style != "" {
@@ -161,22 +180,22 @@ func (b *builder) formField(one *argument, content *doc.Content, name string, ki
 	}
 	if first, _, _ := strings.Cut(e.Media, ","); first != "" && (kind == kindMultipart || mediaType(first) == "application/json") {
 		one.plan.Media = strings.TrimSpace(first)
-		if kind == kindMultipart && kindOf(one.plan.Media) == kindBytes && !strings.Contains(one.plan.Media, "*") {
-			one.file, one.plan.File = true, true
+		if kind == kindMultipart && bodyKind(one.plan.Media) == kindBytes && !strings.Contains(one.plan.Media, "*") {
+			one.isFile, one.plan.File = true, true
 		}
 	}
 }
 
-// property finds a field's own schema, also below allOf.
-func (b *builder) property(n *doc.Node, name string) *doc.Node {
-	n = b.follow(n)
+// findProperty finds the schema of a field, also below combinators.
+func (b *builder) findProperty(n *doc.Node, name string) *doc.Node {
+	n = b.followRefs(n)
 	if p := n.Get("properties").Get(name); p != nil {
 		return p
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
-		for _, part := range items(n.Get(key)) {
+		for _, part := range arrayItems(n.Get(key)) {
 			if part != n {
-				if p := b.follow(part).Get("properties").Get(name); p != nil {
+				if p := b.followRefs(part).Get("properties").Get(name); p != nil {
 					return p
 				}
 			}
@@ -185,14 +204,18 @@ func (b *builder) property(n *doc.Node, name string) *doc.Node {
 	return nil
 }
 
-// tokenOf names the scheme that a parameter is the token of, "" where it is none.
-func (b *builder) tokenOf(op *doc.Operation, in doc.Place, name string) string {
+// tokenScheme returns the security scheme whose token a parameter carries, or
+// "". Such an argument is hidden while a credential is bound to it.
+func (b *builder) tokenScheme(op *doc.Operation, in doc.Place, name string) string {
 	b.meter.Spend(1 + len(b.doc.Schemes)/2)
 	for _, id := range sortedKeys(b.doc.Schemes) {
 		if s := b.doc.Schemes[id]; s.Type == "apiKey" && s.In == in && strings.EqualFold(s.Name, name) {
 			return id
 		}
 	}
+	// Some documents declare the token as an ordinary parameter beside a
+	// security scheme. The usual names are taken as the token of the first
+	// scheme.
 	if in == doc.InPath || in == doc.InVariable || !slices.Contains([]string{"token", "access_token", "api_key", "apikey", "x-api-key", "auth_token", "x-auth-token"}, strings.ToLower(name)) {
 		return ""
 	}
@@ -204,45 +227,49 @@ func (b *builder) tokenOf(op *doc.Operation, in doc.Place, name string) string {
 	return ""
 }
 
-// name gives each argument a name that clients take, and that is nobody else's.
-// Two of one name in different places say where they go.
-func (a *arguments) name() {
+// assignNames gives each argument a unique name that clients accept. Arguments
+// of one name in different places get their place as a suffix.
+func (a *argumentSet) assignNames() {
 	count := map[string]int{}
-	for i := range a.list {
-		a.list[i].plan.Name = argumentName(a.list[i].plan.Key)
-		count[a.list[i].plan.Name]++
+	for i := range a.arguments {
+		a.arguments[i].plan.Name = argumentName(a.arguments[i].plan.Key)
+		count[a.arguments[i].plan.Name]++
 	}
 	taken, next := map[string]bool{}, map[string]int{}
-	for i := range a.list {
-		p := &a.list[i].plan
+	for i := range a.arguments {
+		p := &a.arguments[i].plan
 		if count[p.Name] > 1 && p.Place != call.Whole {
 			place := string(p.Place)
 			if p.Place == call.Field {
 				place = "body"
 			}
-			p.Name = shortened(p.Name, 64-2-len(place)) + "__" + place
+			p.Name = truncateBytes(p.Name, 64-2-len(place)) + "__" + place
 		}
 		base := p.Name
 		for taken[p.Name] {
 			next[base]++ // the first is 2
-			p.Name = shortened(base, 60) + "_" + strconv.Itoa(next[base]+1)
+			p.Name = truncateBytes(base, 60) + "_" + strconv.Itoa(next[base]+1)
 		}
 		taken[p.Name] = true
 	}
 }
 
-func shortened(s string, most int) string { return s[:min(len(s), most)] }
+// truncateBytes returns the first bytes of a name.
+func truncateBytes(s string, most int) string { return s[:min(len(s), most)] }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+// nonNameChars are characters that clients do not accept in the name of an
+// argument.
+var nonNameChars = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// argumentName is a key as clients take it: letters, digits, _ . and -.
+// argumentName returns a key in the characters that clients accept: letters,
+// digits, "_", "." and "-".
 func argumentName(key string) string {
-	name := notInNames.ReplaceAllString(key, "_")
+	name := nonNameChars.ReplaceAllString(key, "_")
 	if name != key {
 		name = strings.Trim(name, "_")
 	}
 	if name == "" {
 		name = "value"
 	}
-	return shortened(name, 64)
+	return truncateBytes(name, 64)
 }

@@ -10,58 +10,86 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// schema is a JSON Schema as it is made here. It is written with sorted keys, so
-// that the same document gives the same bytes.
+// schema is a JSON Schema under construction. encoding/json writes maps with
+// sorted keys, so that the same document gives the same bytes.
 type schema = map[string]any
 
-// compiler makes canonical schemas: acyclic references are put in place, those
-// of cycles lead to $defs, allOf is merged, and what no model reads is left out.
+// compiler turns schemas of a document into one canonical schema within limits.
+// It inlines references, except those of cycles, which become $defs. It merges
+// allOf, and leaves out keywords that no model uses. A compiler is for one
+// schema; if the result is too large, the caller starts again with stricter
+// limits.
 type compiler struct {
-	meter   *doc.Meter
-	schemas doc.Schemas
-	cycles  *cycles
-	cleaned cleaner
-	answer  bool // for what an API answers: nothing is demanded of it
-	limits
+	meter     *doc.Meter
+	schemas   doc.Schemas
+	cycles    *cycleFinder
+	textCache textCache
+	// forAnswer is set for output schemas, in which nothing is required.
+	forAnswer bool
+	schemaLimits
 
-	defs      map[string]any
-	names     map[*doc.Node]string
-	taken     map[string]bool // names of definitions
-	next      map[string]int  // by name, how many were tried beside it
-	waiting   []*doc.Node
-	inside    []*doc.Node // references that are being followed
-	nodes     int
-	most      int // nodes: more cannot fit the budget, whatever they are
+	defs map[string]any
+	// defNames are the names of definitions by their schema.
+	defNames map[*doc.Node]string
+	// takenNames are the names of definitions that are in use.
+	takenNames map[string]bool
+	// suffixes counts, by name, how many suffixes were tried to make it unique.
+	// Without it, many definitions of one name would take time with their
+	// square.
+	suffixes map[string]int
+	// pendingDefs are definitions that are named but not compiled yet.
+	pendingDefs []*doc.Node
+	// openRefs are the references that are being followed.
+	openRefs  []*doc.Node
+	nodeCount int
+	// maxNodes bounds the nodes of the result: more cannot fit the budget,
+	// whatever they are.
+	maxNodes  int
 	truncated bool
-	lost      bool // a reference leads nowhere
+	// unresolvedRef is set if a reference leads nowhere.
+	unresolvedRef bool
 }
 
-// limits are what a budget leaves of a schema.
-type limits struct {
-	depth   int  // below it, objects have only what they require
-	text    int  // of a description, in characters
-	values  int  // of an enum
-	inline  bool // references of cycles are put in place, and cut where they repeat
-	join    bool // objects of which one has to be given become one with the parts of all
-	noTypes bool // of scalars, in answers
+// schemaLimits say how much of a schema is kept. limitLevels lists them from
+// generous to strict.
+type schemaLimits struct {
+	// maxDepth is the depth below which objects keep only their required
+	// properties.
+	maxDepth int
+	// maxText is the length of a description, in characters.
+	maxText int
+	// maxValues is the number of values of an enum.
+	maxValues int
+	// inlineCycles inlines the references of cycles too, and cuts them where
+	// they repeat.
+	inlineCycles bool
+	// joinObjects replaces a choice between objects by one object with the
+	// properties of all.
+	joinObjects bool
+	// omitScalarTypes leaves the types of scalars out of output schemas.
+	omitScalarTypes bool
 }
 
+// The characters that a name of $defs cannot have, and a repetition of a
+// regular expression such as {2,3}.
 var (
-	notInDefs  = regexp.MustCompile(`[^A-Za-z0-9_]+`)
-	repetition = regexp.MustCompile(`^\{\d+(,\d*)?\}`)
+	nonDefNameChars   = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+	repetitionPattern = regexp.MustCompile(`^\{\d+(,\d*)?\}`)
 )
 
-// over says that the schema is too large whatever its bytes are.
-func (c *compiler) over() bool { return c.nodes > c.most }
+// isOverLimit reports whether the schema has too many nodes to fit its budget.
+// Compiling then stops early, and the result is of no use.
+func (c *compiler) isOverLimit() bool { return c.nodeCount > c.maxNodes }
 
-// one compiles a schema.
-func (c *compiler) one(n *doc.Node, depth int) schema {
-	if n == nil || c.over() {
+// compileNode compiles one schema. depth counts the objects and arrays around
+// it.
+func (c *compiler) compileNode(n *doc.Node, depth int) schema {
+	if n == nil || c.isOverLimit() {
 		return schema{}
 	}
-	c.nodes++
+	c.nodeCount++
 	c.meter.Spend(4)
-	c.lost = c.lost || n.Lost()
+	c.unresolvedRef = c.unresolvedRef || n.Lost()
 	if n.Kind != doc.Object {
 		if n.Kind == doc.Bool && n.Text == "false" {
 			return schema{"not": schema{}}
@@ -69,32 +97,34 @@ func (c *compiler) one(n *doc.Node, depth int) schema {
 		return schema{}
 	}
 	if n.Get("$ref") != nil {
-		return c.ref(n, depth)
+		return c.compileRef(n, depth)
 	}
-	if c.tooDeep(n, depth) {
-		return c.cut(n)
+	if c.isTooDeep(n, depth) {
+		return c.compileTruncated(n)
 	}
-	out := c.keywords(n, depth)
-	for _, part := range items(n.Get("allOf")) {
-		out = c.merge(out, c.one(part, depth))
+	out := c.compileKeywords(n, depth)
+	for _, part := range arrayItems(n.Get("allOf")) {
+		out = c.mergeSchemas(out, c.compileNode(part, depth))
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if list := n.Get(key); list != nil {
-			out = c.choice(out, list, depth)
+			out = c.addChoice(out, list, depth)
 		}
 	}
 	return out
 }
 
-func items(n *doc.Node) []*doc.Node {
+// arrayItems returns the elements of a node that may be nil.
+func arrayItems(n *doc.Node) []*doc.Node {
 	if n == nil {
 		return nil
 	}
 	return n.Items
 }
 
-// ref follows a reference; what stands beside it counts too.
-func (c *compiler) ref(n *doc.Node, depth int) schema {
+// compileRef compiles a reference. Keywords beside $ref count too, as JSON
+// Schema 2020-12 says.
+func (c *compiler) compileRef(n *doc.Node, depth int) schema {
 	to, err := c.schemas.Resolve(n.Get("$ref").Str(), n)
 	if err != nil {
 		return schema{}
@@ -102,108 +132,123 @@ func (c *compiler) ref(n *doc.Node, depth int) schema {
 	beside := &doc.Node{Kind: doc.Object, At: n.At, Members: slices.DeleteFunc(slices.Clone(n.Members), func(m doc.Member) bool { return m.Key == "$ref" })}
 	var out schema
 	switch {
-	case c.cycles.has(to) && !c.inline:
-		out = schema{"$ref": "#/$defs/" + c.def(to, n.Get("$ref").Str())}
+	// A cycle becomes a definition. Keywords beside the reference are dropped,
+	// except the description of the place.
+	case c.cycles.isCyclic(to) && !c.inlineCycles:
+		out = schema{"$ref": "#/$defs/" + c.nameDef(to, n.Get("$ref").Str())}
 		if d := beside.Get("description"); d != nil {
-			if s := c.cleaned.clean(d.Str(), c.text); s != "" {
+			if s := c.textCache.cleanText(d.Str(), c.maxText); s != "" {
 				out["description"] = s
 			}
 		}
 		return out
-	case slices.Contains(c.inside, to) || len(c.inside) > 100:
-		out = c.cut(to)
+	// The reference leads back to a schema around it, or the chain is
+	// suspiciously long.
+	case slices.Contains(c.openRefs, to) || len(c.openRefs) > 100:
+		out = c.compileTruncated(to)
 	default:
-		c.inside = append(c.inside, to)
-		out = c.one(to, depth)
-		c.inside = c.inside[:len(c.inside)-1]
+		c.openRefs = append(c.openRefs, to)
+		out = c.compileNode(to, depth)
+		c.openRefs = c.openRefs[:len(c.openRefs)-1]
 	}
 	if len(beside.Members) > 0 {
 		// Shallow: the description of a place is worth more than that of a type.
-		out = c.merge(c.one(beside, depth), out)
+		out = c.mergeSchemas(c.compileNode(beside, depth), out)
 	}
 	return out
 }
 
-// def names the definition of a schema that contains itself.
-func (c *compiler) def(to *doc.Node, ref string) string {
-	if name, ok := c.names[to]; ok {
+// nameDef returns the name under which $defs hold a schema that contains
+// itself. A new name is derived from the reference, made unique, and queued for
+// compileDefs.
+func (c *compiler) nameDef(to *doc.Node, ref string) string {
+	if name, ok := c.defNames[to]; ok {
 		return name
 	}
-	name := notInDefs.ReplaceAllString(ref[strings.LastIndexAny(ref, "/#")+1:], "_")
+	name := nonDefNameChars.ReplaceAllString(ref[strings.LastIndexAny(ref, "/#")+1:], "_")
 	if name = strings.Trim(name, "_"); name == "" {
 		name = "value"
 	}
-	if c.names == nil {
-		c.names, c.defs, c.taken, c.next = map[*doc.Node]string{}, map[string]any{}, map[string]bool{}, map[string]int{}
+	if c.defNames == nil {
+		c.defNames, c.defs, c.takenNames, c.suffixes = map[*doc.Node]string{}, map[string]any{}, map[string]bool{}, map[string]int{}
 	}
+	// Two schemas may end in the same name, such as those of two files.
 	unique := name
-	for c.taken[unique] {
-		c.next[name]++ // the first is 2
-		unique = name + "_" + strconv.Itoa(c.next[name]+1)
+	for c.takenNames[unique] {
+		c.suffixes[name]++ // the first is 2
+		unique = name + "_" + strconv.Itoa(c.suffixes[name]+1)
 	}
-	c.names[to], c.taken[unique] = unique, true
-	c.waiting = append(c.waiting, to)
+	c.defNames[to], c.takenNames[unique] = unique, true
+	// The definition is compiled later: compiling it here would recurse without
+	// end.
+	c.pendingDefs = append(c.pendingDefs, to)
 	return unique
 }
 
-// finish compiles the definitions that were named, and those they name.
-func (c *compiler) finish() {
-	for len(c.waiting) > 0 && !c.over() {
-		n := c.waiting[0]
-		c.waiting = c.waiting[1:]
-		def := c.one(n, 1)
+// compileDefs compiles the definitions that were named, and those that they
+// name. It then removes requirements that no value can satisfy.
+func (c *compiler) compileDefs() {
+	for len(c.pendingDefs) > 0 && !c.isOverLimit() {
+		n := c.pendingDefs[0]
+		c.pendingDefs = c.pendingDefs[1:]
+		def := c.compileNode(n, 1)
 		if def["$ref"] != nil && len(def) == 1 {
-			def = schema{} // references that lead round and say nothing
+			// The definition only refers to another one, perhaps in a circle,
+			// and says nothing.
+			def = schema{}
 		}
-		c.defs[c.names[n]] = complete(def)
+		c.defs[c.defNames[n]] = completeRequired(def)
 	}
-	state := map[string]requirement{}
+	state := map[string]visitState{}
 	for _, name := range sortedKeys(c.defs) {
-		c.satisfiableDef(name, state)
+		c.dropEndlessRequiredInDef(name, state)
 	}
 }
 
-// requirement is how far satisfiable has come with a definition.
-type requirement int
+// visitState is the progress of dropEndlessRequired with one definition.
+type visitState int
 
 const (
-	requirementUnknown requirement = iota
-	requirementOpen                // it is being looked at: whoever requires it leads back
-	requirementDone
+	notVisited visitState = iota
+	// visiting marks a definition that is being looked at: a requirement that
+	// leads to it is endless.
+	visiting
+	visited
 )
 
-// satisfiableDef is satisfiable for a definition, each of which is looked at
-// once.
-func (c *compiler) satisfiableDef(name string, state map[string]requirement) {
+// dropEndlessRequiredInDef is dropEndlessRequired for a definition. It looks at
+// each one once.
+func (c *compiler) dropEndlessRequiredInDef(name string, state map[string]visitState) {
 	def, ok := c.defs[name].(schema)
-	if !ok || state[name] != requirementUnknown {
+	if !ok || state[name] != notVisited {
 		return
 	}
-	state[name] = requirementOpen
-	c.satisfiable(def, state)
-	state[name] = requirementDone
+	state[name] = visiting
+	c.dropEndlessRequired(def, state)
+	state[name] = visited
 }
 
-// satisfiable makes optional what is required without end: an object that
-// requires itself, through whatever others, cannot be written.
-func (c *compiler) satisfiable(s schema, state map[string]requirement) {
+// dropEndlessRequired makes optional what is required without end. No value can
+// satisfy an object that requires itself, directly or through others, so no
+// call could pass the check of arguments.
+func (c *compiler) dropEndlessRequired(s schema, state map[string]visitState) {
 	c.meter.Spend(1)
 	props, _ := s["properties"].(schema)
-	kept := slices.DeleteFunc(slices.Clone(required(s)), func(name string) bool {
+	kept := slices.DeleteFunc(slices.Clone(requiredNames(s)), func(name string) bool {
 		p, _ := props[name].(schema)
 		ref, isRef := p["$ref"].(string)
 		if !isRef {
-			c.satisfiable(p, state)
+			c.dropEndlessRequired(p, state)
 			return false
 		}
 		def := strings.TrimPrefix(ref, "#/$defs/")
-		if state[def] == requirementOpen {
+		if state[def] == visiting {
 			return true
 		}
-		c.satisfiableDef(def, state)
+		c.dropEndlessRequiredInDef(def, state)
 		return false
 	})
-	if len(kept) == len(required(s)) {
+	if len(kept) == len(requiredNames(s)) {
 		return
 	}
 	if s["required"] = kept; len(kept) == 0 {
@@ -211,13 +256,15 @@ func (c *compiler) satisfiable(s schema, state map[string]requirement) {
 	}
 }
 
-// tooDeep says whether a part of an answer stands below what the budget allows.
-func (c *compiler) tooDeep(n *doc.Node, depth int) bool {
-	return depth > c.depth && c.answer && (n.Get("properties") != nil || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil || n.Get("items") != nil || n.Get("additionalProperties") != nil)
+// isTooDeep reports whether a part of an answer is below the depth of the
+// limits. Inputs are cut in compileProperties instead, where required
+// properties stay.
+func (c *compiler) isTooDeep(n *doc.Node, depth int) bool {
+	return depth > c.maxDepth && c.forAnswer && (n.Get("properties") != nil || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil || n.Get("items") != nil || n.Get("additionalProperties") != nil)
 }
 
-// cut stands for a schema that is not described further.
-func (c *compiler) cut(n *doc.Node) schema {
+// compileTruncated returns the type of a schema alone.
+func (c *compiler) compileTruncated(n *doc.Node) schema {
 	c.truncated = true
 	t := n.Get("type").Str()
 	switch {
@@ -231,17 +278,19 @@ func (c *compiler) cut(n *doc.Node) schema {
 	return schema{}
 }
 
-// keywords takes what stands in the schema itself.
-func (c *compiler) keywords(n *doc.Node, depth int) schema {
+// compileKeywords compiles the keywords of the schema itself, without
+// combinators and references. Values that are invalid for their keyword are
+// dropped.
+func (c *compiler) compileKeywords(n *doc.Node, depth int) schema {
 	out := schema{}
 	for _, m := range n.Members {
-		if c.answer {
-			c.describing(out, m, n, depth)
+		if c.forAnswer {
+			c.compileCommonKeyword(out, m, n, depth)
 			continue
 		}
 		switch m.Key {
 		case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
-			if v := m.Value; sensible(v.Text) {
+			if v := m.Value; isUsableNumber(v.Text) {
 				out[m.Key] = json.Number(v.Text)
 			}
 		case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
@@ -253,93 +302,103 @@ func (c *compiler) keywords(n *doc.Node, depth int) schema {
 				out[m.Key] = true
 			}
 		case "required":
-			if list := texts(m.Value); len(list) > 0 {
+			if list := stringItems(m.Value); len(list) > 0 {
 				out[m.Key] = list
 			}
 		case "pattern":
-			c.pattern(out, m.Value.Str())
+			c.compilePattern(out, m.Value.Str())
 		case "format", "contentEncoding", "contentMediaType":
 			if s := m.Value.Str(); s != "" && len(s) <= 64 {
 				out[m.Key] = s
 			}
 		case "default":
-			if v, ok := defaultOf(n, m.Value); ok {
+			if v, ok := compileDefault(n, m.Value); ok {
 				out[m.Key] = v
 			}
 		case "not", "propertyNames", "contains":
-			out[m.Key] = c.one(m.Value, depth+1)
+			out[m.Key] = c.compileNode(m.Value, depth+1)
 		case "patternProperties":
-			c.patternProperties(out, m.Value, depth)
+			c.compilePatternProperties(out, m.Value, depth)
 		default:
-			c.describing(out, m, n, depth)
+			c.compileCommonKeyword(out, m, n, depth)
 		}
 	}
-	if !c.answer { // behind the type, wherever they stand
+	// The enum comes after the type, whatever their order in the document:
+	// filterByType compares the values with it.
+	if !c.forAnswer {
 		if list := n.Get("enum"); list != nil {
-			c.enum(out, n, list.Items)
+			c.compileEnum(out, n, list.Items)
 		} else if v := n.Get("const"); v != nil {
-			c.enum(out, n, []*doc.Node{v})
+			c.compileEnum(out, n, []*doc.Node{v})
 		}
 	}
-	c.properties(out, n, depth)
+	c.compileProperties(out, n, depth)
 	return out
 }
 
-// describing takes the keywords that answers have too.
-func (c *compiler) describing(out schema, m doc.Member, n *doc.Node, depth int) {
+// compileCommonKeyword compiles a keyword that input and output schemas share.
+// n is the schema that holds the member m.
+func (c *compiler) compileCommonKeyword(out schema, m doc.Member, n *doc.Node, depth int) {
 	switch m.Key {
 	case "type":
-		c.types(out, m.Value, n)
+		c.compileTypes(out, m.Value, n)
 	case "items":
-		out["items"] = c.one(m.Value, depth+1)
+		out["items"] = c.compileNode(m.Value, depth+1)
 	case "prefixItems":
-		if c.answer {
+		if c.forAnswer {
 			return
 		}
 		list := make([]any, len(m.Value.Items))
 		for i, one := range m.Value.Items {
-			list[i] = c.one(one, depth+1)
+			list[i] = c.compileNode(one, depth+1)
 		}
 		out["prefixItems"] = list
 	case "additionalProperties":
 		switch {
 		case m.Value.Kind == doc.Bool && m.Value.Text == "false":
-			if !c.answer {
+			if !c.forAnswer {
 				out[m.Key] = false
 			}
 		case m.Value.Kind == doc.Object && len(m.Value.Members) > 0:
-			if s := c.one(m.Value, depth+1); len(s) > 0 {
+			if s := c.compileNode(m.Value, depth+1); len(s) > 0 {
 				out[m.Key] = s
 			}
 		}
 	case "description":
-		c.describe(out, c.cleaned.clean(m.Value.Str(), c.textAt(depth)))
+		c.setDescription(out, c.textCache.cleanText(m.Value.Str(), c.maxTextAt(depth)))
 	case "title":
-		if s := c.cleaned.clean(m.Value.Str(), c.textAt(depth)); s != "" && n.Get("description") == nil && strings.Contains(s, " ") {
+		if s := c.textCache.cleanText(m.Value.Str(), c.maxTextAt(depth)); s != "" && n.Get("description") == nil && strings.Contains(s, " ") {
 			out["description"] = s
 		}
 	}
 }
 
-// textAt is how long a description may be: less further down.
-func (c *compiler) textAt(depth int) int {
+// maxTextAt returns the length of a description at a depth. Nested ones get
+// less.
+func (c *compiler) maxTextAt(depth int) int {
 	if depth > 1 {
-		return c.text * 3 / 5
+		return c.maxText * 3 / 5
 	}
-	return c.text
+	return c.maxText
 }
 
-func (c *compiler) describe(out schema, s string) {
-	if had, _ := out["description"].(string); had != "" { // a note that came first
+// setDescription sets the description and keeps a note that addNote wrote
+// before.
+func (c *compiler) setDescription(out schema, s string) {
+	// A note came first, since the pattern or enum stands before the
+	// description.
+	if had, _ := out["description"].(string); had != "" {
 		s = strings.TrimSpace(s + " " + had)
 	}
-	if s != "" && c.text > 0 {
+	if s != "" && c.maxText > 0 {
 		out["description"] = s
 	}
 }
 
-func (c *compiler) types(out schema, t, n *doc.Node) {
-	list := texts(t)
+// compileTypes sets the type. Output schemas also allow null, since APIs answer
+// null for missing values.
+func (c *compiler) compileTypes(out schema, t, n *doc.Node) {
+	list := stringItems(t)
 	if t.Kind == doc.String {
 		list = []string{t.Text}
 	}
@@ -347,62 +406,73 @@ func (c *compiler) types(out schema, t, n *doc.Node) {
 	if list = slices.Compact(list); len(list) == 0 {
 		return
 	}
-	if c.answer {
+	if c.forAnswer {
 		scalar := !slices.Contains(list, "object") && !slices.Contains(list, "array")
-		if scalar && c.noTypes {
+		if scalar && c.omitScalarTypes {
 			return
 		}
 		if n.Get("nullable") == nil && !slices.Contains(list, "null") {
-			list = append(list, "null") // APIs answer null for what they have not
+			// APIs answer null for missing values.
+			list = append(list, "null")
 		}
 	}
 	if len(list) == 1 {
 		out["type"] = list[0]
 		return
 	}
-	out["type"] = anys(list)
+	out["type"] = toAnySlice(list)
 }
 
-func (c *compiler) properties(out schema, n *doc.Node, depth int) {
+// compileProperties compiles the properties of an object. It hides readOnly
+// properties in inputs and writeOnly ones in outputs. Below maxDepth it keeps
+// only required ones.
+func (c *compiler) compileProperties(out schema, n *doc.Node, depth int) {
 	props := n.Get("properties")
 	if props == nil || len(props.Members) == 0 {
 		return
 	}
 	hidden := "readOnly"
-	if c.answer {
+	if c.forAnswer {
 		hidden = "writeOnly"
 	}
-	required := texts(n.Get("required"))
+	required := stringItems(n.Get("required"))
 	all := schema{}
 	for _, m := range sortedMembers(props) {
-		if depth > c.depth && !slices.Contains(required, m.Key) {
-			c.truncated = true // whoever leaves it out sends nothing wrong
+		if depth > c.maxDepth && !slices.Contains(required, m.Key) {
+			// An optional property may be left out, so hiding it makes no call
+			// invalid.
+			c.truncated = true
 			continue
 		}
-		if c.flagged(m.Value, hidden, 0) {
+		// A hidden property cannot be required: callers do not see it.
+		if c.isFlagged(m.Value, hidden, 0) {
 			required = slices.DeleteFunc(required, func(s string) bool { return s == m.Key })
 			continue
 		}
-		all[m.Key] = c.one(m.Value, depth+1)
+		all[m.Key] = c.compileNode(m.Value, depth+1)
 	}
 	if len(all) > 0 {
 		out["properties"] = all
 	}
 	delete(out, "required")
-	if len(required) > 0 && !c.answer {
+	if len(required) > 0 && !c.forAnswer {
 		slices.Sort(required)
 		out["required"] = slices.Compact(required)
 	}
 }
 
+// sortedMembers returns the members sorted by key. The order of compiling
+// decides the names of definitions; sorted, it does not depend on the order of
+// the document.
 func sortedMembers(n *doc.Node) []doc.Member {
 	list := slices.Clone(n.Members)
 	slices.SortStableFunc(list, func(a, b doc.Member) int { return strings.Compare(a.Key, b.Key) })
 	return list
 }
 
-// flagged says whether a schema is marked, itself or where its references lead.
-func (c *compiler) flagged(n *doc.Node, mark string, hops int) bool {
+// isFlagged reports whether a schema has a mark such as readOnly, itself or
+// through its references.
+func (c *compiler) isFlagged(n *doc.Node, mark string, hops int) bool {
 	if n == nil || hops > 8 {
 		return false
 	}
@@ -411,17 +481,20 @@ func (c *compiler) flagged(n *doc.Node, mark string, hops int) bool {
 	}
 	if ref := n.Get("$ref"); ref != nil {
 		if to, err := c.schemas.Resolve(ref.Str(), n); err == nil {
-			return c.flagged(to, mark, hops+1)
+			return c.isFlagged(to, mark, hops+1)
 		}
 	}
 	return false
 }
 
-func (c *compiler) patternProperties(out schema, n *doc.Node, depth int) {
+// compilePatternProperties keeps patternProperties only if all their patterns
+// are portable: without one of them, additionalProperties would refuse valid
+// names.
+func (c *compiler) compilePatternProperties(out schema, n *doc.Node, depth int) {
 	all := schema{}
 	for _, m := range sortedMembers(n) {
-		if portable(m.Key) {
-			all[m.Key] = c.one(m.Value, depth+1)
+		if isPortablePattern(m.Key) {
+			all[m.Key] = c.compileNode(m.Value, depth+1)
 		}
 	}
 	if len(all) > 0 && len(all) == len(n.Members) {
@@ -429,24 +502,25 @@ func (c *compiler) patternProperties(out schema, n *doc.Node, depth int) {
 	}
 }
 
-// pattern keeps one that all validators read alike; another becomes text.
-func (c *compiler) pattern(out schema, pattern string) {
-	if portable(pattern) {
+// compilePattern keeps a pattern that all validators read alike. Another one
+// becomes a note in the description.
+func (c *compiler) compilePattern(out schema, pattern string) {
+	if isPortablePattern(pattern) {
 		out["pattern"] = pattern
-	} else if len(pattern) <= 80 && c.text > 0 {
+	} else if len(pattern) <= 80 && c.maxText > 0 {
 		c.addNote(out, "Pattern: "+pattern)
 	}
 }
 
-// addNote says in the description what keywords cannot.
+// addNote appends to the description what keywords cannot express.
 func (c *compiler) addNote(out schema, note string) {
 	had, _ := out["description"].(string)
-	out["description"] = strings.TrimSpace(had + " " + clean(note, 120))
+	out["description"] = strings.TrimSpace(had + " " + cleanText(note, 120))
 }
 
-// portable says whether a pattern means the same in Go and in ECMAScript with
-// the u flag, which refuses escapes that need none.
-func portable(pattern string) bool {
+// isPortablePattern reports whether a pattern means the same in Go and in
+// ECMAScript with the u flag, which rejects unnecessary escapes.
+func isPortablePattern(pattern string) bool {
 	if len(pattern) > 500 || strings.Contains(strings.ReplaceAll(pattern, "(?:", ""), "(?") {
 		return false
 	}
@@ -471,7 +545,7 @@ func portable(pattern string) bool {
 			if class {
 				continue
 			}
-			if pattern[i] == '{' && !repetition.MatchString(pattern[i:]) {
+			if pattern[i] == '{' && !repetitionPattern.MatchString(pattern[i:]) {
 				return false
 			}
 		}
@@ -480,16 +554,19 @@ func portable(pattern string) bool {
 	return err == nil
 }
 
-// enum takes values, each once, as the schema's type writes them.
-func (c *compiler) enum(out schema, n *doc.Node, values []*doc.Node) {
-	isText := n.Get("type").Str() == "string" || slices.Contains(texts(n.Get("type")), "string")
+// compileEnum sets the enum: each value once, in the type of the schema. Of a
+// list that is too long it shows some values and accepts all.
+func (c *compiler) compileEnum(out schema, n *doc.Node, values []*doc.Node) {
+	isText := n.Get("type").Str() == "string" || slices.Contains(stringItems(n.Get("type")), "string")
 	var list []any
 	seen := map[string]bool{}
 	for _, v := range values {
-		one := value(v)
+		one := nodeValue(v)
 		if isText && (v.Kind == doc.Number || v.Kind == doc.Bool) {
 			one = v.Text
 		}
+		// Values are compared as JSON, since lists and objects are not
+		// comparable in Go.
 		raw, _ := json.Marshal(one)
 		if !seen[string(raw)] {
 			seen[string(raw)] = true
@@ -499,7 +576,7 @@ func (c *compiler) enum(out schema, n *doc.Node, values []*doc.Node) {
 	if len(list) == 0 {
 		return
 	}
-	if list = c.ofType(out, list); len(list) <= min(c.values, 100) {
+	if list = c.filterByType(out, list); len(list) <= min(c.maxValues, 100) {
 		out["enum"] = list
 		return
 	}
@@ -512,19 +589,19 @@ func (c *compiler) enum(out schema, n *doc.Node, values []*doc.Node) {
 		delete(out, "type")
 	}
 	out["anyOf"] = []any{some, others}
-	if c.text > 0 {
+	if c.maxText > 0 {
 		c.addNote(out, "One of "+strconv.Itoa(len(list))+" values.")
 	}
 }
 
-// ofType leaves out values that the type does not take; where it takes none of
-// them, the values are believed and the type is not.
-func (c *compiler) ofType(out schema, list []any) []any {
-	types := kinds(out["type"])
+// filterByType removes values that the type does not allow. If that removes
+// all, the values are trusted and the type is dropped.
+func (c *compiler) filterByType(out schema, list []any) []any {
+	types := typesOf(out["type"])
 	if len(types) == 0 {
 		return list
 	}
-	fits := slices.DeleteFunc(slices.Clone(list), func(v any) bool { return !slices.Contains(types, kindOfValue(v, types)) })
+	fits := slices.DeleteFunc(slices.Clone(list), func(v any) bool { return !slices.Contains(types, typeOfValue(v, types)) })
 	if len(fits) == 0 {
 		delete(out, "type")
 		return list
@@ -532,8 +609,9 @@ func (c *compiler) ofType(out schema, list []any) []any {
 	return fits
 }
 
-// kindOfValue is the type of a value, among those that are asked for.
-func kindOfValue(v any, types []string) string {
+// typeOfValue returns the JSON Schema type of a value. A whole number is an
+// integer if types asks for one.
+func typeOfValue(v any, types []string) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -552,13 +630,13 @@ func kindOfValue(v any, types []string) string {
 	return "object"
 }
 
-// value is a node as encoding/json writes it.
-func value(n *doc.Node) any {
+// nodeValue returns a node as the value that encoding/json writes.
+func nodeValue(n *doc.Node) any {
 	switch n.Kind {
 	case doc.Bool:
 		return n.Text == "true"
 	case doc.Number:
-		if !sensible(n.Text) {
+		if !isUsableNumber(n.Text) {
 			return n.Text
 		}
 		return json.Number(n.Text)
@@ -567,13 +645,13 @@ func value(n *doc.Node) any {
 	case doc.Array:
 		list := make([]any, len(n.Items))
 		for i, one := range n.Items {
-			list[i] = value(one)
+			list[i] = nodeValue(one)
 		}
 		return list
 	case doc.Object:
 		m := make(schema, len(n.Members))
 		for _, one := range n.Members {
-			m[one.Key] = value(one.Value)
+			m[one.Key] = nodeValue(one.Value)
 		}
 		return m
 	default:
@@ -581,14 +659,15 @@ func value(n *doc.Node) any {
 	}
 }
 
-// sensible says whether a text is a number that is of use in a schema.
-func sensible(s string) bool {
+// isUsableNumber reports whether a text is a number that a schema can contain.
+// Some validators fail on extreme ones.
+func isUsableNumber(s string) bool {
 	f, err := strconv.ParseFloat(s, 64)
 	return err == nil && len(s) <= 40 && f > -1e300 && f < 1e300 && json.Valid([]byte(s))
 }
 
-// defaultOf is a default that fits its type and is short.
-func defaultOf(n, v *doc.Node) (any, bool) {
+// compileDefault returns a default if it fits its type and is short.
+func compileDefault(n, v *doc.Node) (any, bool) {
 	t := n.Get("type").Str()
 	fits := map[doc.Kind][]string{
 		doc.String: {"string"}, doc.Number: {"number", "integer"}, doc.Bool: {"boolean"}, doc.Array: {"array"}, doc.Object: {"object"},
@@ -597,14 +676,14 @@ func defaultOf(n, v *doc.Node) (any, bool) {
 	case v.Kind == doc.Null, t != "" && !slices.Contains(fits, t):
 		return nil, false
 	}
-	out := value(v)
+	out := nodeValue(v)
 	raw, _ := json.Marshal(out)
 	return out, len(raw) <= 100
 }
 
-// texts are the items of a list that are texts.
-func texts(n *doc.Node) (list []string) {
-	for _, one := range items(n) {
+// stringItems returns the elements of a list that are not empty strings.
+func stringItems(n *doc.Node) (list []string) {
+	for _, one := range arrayItems(n) {
 		if s := one.Str(); s != "" {
 			list = append(list, s)
 		}
@@ -612,7 +691,9 @@ func texts(n *doc.Node) (list []string) {
 	return list
 }
 
-func anys[T any](list []T) []any {
+// toAnySlice converts a list for schemas, whose lists are all []any as after
+// decoding.
+func toAnySlice[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
 		out[i] = v

@@ -2,53 +2,61 @@ package tool
 
 import "github.com/junctor-mcp/junctor/internal/apigen/doc"
 
-// cycles knows which schemas contain themselves, through whatever others. They
-// are looked for once for a document (Tarjan's strongly connected components
-// over the references).
-type cycles struct {
+// cycleFinder finds the schemas that contain themselves, directly or through
+// others. It runs Tarjan's algorithm for strongly connected components over the
+// references, once for a document, and remembers the result.
+type cycleFinder struct {
 	schemas doc.Schemas
-	number  map[*doc.Node]int // by when it was met; 0 is not yet
-	lowest  map[*doc.Node]int
+	// order numbers the schemas in the order of their visits, from 1. 0 means
+	// not visited.
+	order map[*doc.Node]int
+	// lowLink is the lowest order on the stack that a schema can reach.
+	lowLink map[*doc.Node]int
 	stack   []*doc.Node
-	on      map[*doc.Node]bool // the stack
+	// onStack holds the schemas that are on the stack.
+	onStack map[*doc.Node]bool
 	cyclic  map[*doc.Node]bool
 	meter   *doc.Meter
 }
 
-func newCycles(schemas doc.Schemas, meter *doc.Meter) *cycles {
-	return &cycles{meter: meter, schemas: schemas, number: map[*doc.Node]int{}, lowest: map[*doc.Node]int{}, on: map[*doc.Node]bool{}, cyclic: map[*doc.Node]bool{}}
+// newCycleFinder returns a cycleFinder for the schemas of one document.
+func newCycleFinder(schemas doc.Schemas, meter *doc.Meter) *cycleFinder {
+	return &cycleFinder{meter: meter, schemas: schemas, order: map[*doc.Node]int{}, lowLink: map[*doc.Node]int{}, onStack: map[*doc.Node]bool{}, cyclic: map[*doc.Node]bool{}}
 }
 
-// has says whether a schema contains itself.
-func (c *cycles) has(n *doc.Node) bool {
-	if c.number[n] == 0 {
-		c.visit(n)
+// isCyclic reports whether a schema contains itself.
+func (c *cycleFinder) isCyclic(n *doc.Node) bool {
+	if c.order[n] == 0 {
+		c.visitNode(n)
 	}
 	return c.cyclic[n]
 }
 
-func (c *cycles) visit(n *doc.Node) {
-	c.number[n] = len(c.number) + 1
-	c.lowest[n] = c.number[n]
-	c.stack, c.on[n] = append(c.stack, n), true
-	for _, to := range c.targets(n, nil) {
+// visitNode visits a schema and everything that it reaches. When the first
+// schema of a component ends, the component is popped off the stack; more than
+// one schema in it means a cycle.
+func (c *cycleFinder) visitNode(n *doc.Node) {
+	c.order[n] = len(c.order) + 1
+	c.lowLink[n] = c.order[n]
+	c.stack, c.onStack[n] = append(c.stack, n), true
+	for _, to := range c.refTargets(n, nil) {
 		switch {
 		case to == n:
 			c.cyclic[n] = true
-		case c.number[to] == 0:
-			c.visit(to)
-			c.lowest[n] = min(c.lowest[n], c.lowest[to])
-		case c.on[to]:
-			c.lowest[n] = min(c.lowest[n], c.number[to])
+		case c.order[to] == 0:
+			c.visitNode(to)
+			c.lowLink[n] = min(c.lowLink[n], c.lowLink[to])
+		case c.onStack[to]:
+			c.lowLink[n] = min(c.lowLink[n], c.order[to])
 		}
 	}
-	if c.lowest[n] != c.number[n] {
+	if c.lowLink[n] != c.order[n] {
 		return
 	}
 	for several := c.stack[len(c.stack)-1] != n; ; {
 		last := c.stack[len(c.stack)-1]
 		c.stack = c.stack[:len(c.stack)-1]
-		delete(c.on, last)
+		delete(c.onStack, last)
 		c.cyclic[last] = c.cyclic[last] || several
 		if last == n {
 			return
@@ -56,8 +64,8 @@ func (c *cycles) visit(n *doc.Node) {
 	}
 }
 
-// targets are the schemas that references inside a schema lead to.
-func (c *cycles) targets(n *doc.Node, found []*doc.Node) []*doc.Node {
+// refTargets appends the schemas that references inside a schema lead to.
+func (c *cycleFinder) refTargets(n *doc.Node, found []*doc.Node) []*doc.Node {
 	if n == nil || n.Kind != doc.Object {
 		return found
 	}
@@ -70,13 +78,13 @@ func (c *cycles) targets(n *doc.Node, found []*doc.Node) []*doc.Node {
 			}
 		case "properties", "patternProperties", "dependentSchemas":
 			for _, p := range m.Value.Members {
-				found = c.targets(p.Value, found)
+				found = c.refTargets(p.Value, found)
 			}
 		case "items", "additionalProperties", "not", "contains", "propertyNames":
-			found = c.targets(m.Value, found)
+			found = c.refTargets(m.Value, found)
 		case "allOf", "anyOf", "oneOf", "prefixItems":
 			for _, one := range m.Value.Items {
-				found = c.targets(one, found)
+				found = c.refTargets(one, found)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Kinds of bodies, the better first.
+// Kinds of bodies, the preferred ones first. chooseContent ranks by them.
 const (
 	kindJSON = iota
 	kindJSONLike
@@ -17,13 +17,14 @@ const (
 	kindBytes
 )
 
-// mediaType is a media type without parameters.
+// mediaType returns a media type in lower case, without parameters.
 func mediaType(media string) string {
 	base, _, _ := strings.Cut(media, ";")
 	return strings.ToLower(strings.TrimSpace(base))
 }
 
-func kindOf(media string) int {
+// bodyKind returns the kind of body that a media type stands for.
+func bodyKind(media string) int {
 	switch m := mediaType(media); {
 	case m == "application/json", m == "*/*", m == "application/*", m == "text/json", m == "":
 		return kindJSON
@@ -41,23 +42,28 @@ func kindOf(media string) int {
 	}
 }
 
-// isLines says whether a media type holds a JSON value in each line.
-func isLines(media string) bool {
+// isJSONLines reports whether a media type has one JSON value in each line.
+func isJSONLines(media string) bool {
 	return slices.Contains([]string{"application/jsonl", "application/x-ndjson", "application/json-lines", "application/ndjson"}, mediaType(media))
 }
 
-// choose takes the content that a body is sent as.
-func (b *builder) choose(contents []doc.Content) *doc.Content {
+// chooseContent returns the media type that a body is sent as, or nil if there
+// is none. It prefers the simplest kind that is described.
+func (b *builder) chooseContent(contents []doc.Content) *doc.Content {
 	best, rank := -1, 0
 	for i, c := range contents {
-		r := kindOf(c.Media) * 10
+		r := bodyKind(c.Media) * 10
 		if c.Schema == nil && c.Item == nil {
-			r += 100 // one that is described is easier to fill
+			// A content with a schema is easier to fill in.
+			r += 100
 		}
 		if mediaType(c.Media) == "application/json-patch+json" && !b.isArray(c.Schema) {
-			r += 5 // the others of its kind are sent as they read
+			// A JSON patch is a list of edits; the other kinds of patches are
+			// sent as they read.
+			r += 5
 		}
-		if kindOf(c.Media) == kindForm && b.hasFile(c.Schema) {
+		// A URL-encoded form cannot carry a file, so multipart comes first.
+		if bodyKind(c.Media) == kindForm && b.hasFile(c.Schema) {
 			r += 15
 		}
 		if best < 0 || r < rank {
@@ -70,8 +76,9 @@ func (b *builder) choose(contents []doc.Content) *doc.Content {
 	return &contents[best]
 }
 
-// follow goes along references to what they name.
-func (b *builder) follow(n *doc.Node) *doc.Node {
+// followRefs follows references to the schema that they name. It returns nil if
+// they lead nowhere or in a circle.
+func (b *builder) followRefs(n *doc.Node) *doc.Node {
 	for range 32 {
 		ref := n.Get("$ref")
 		if ref == nil {
@@ -86,13 +93,14 @@ func (b *builder) follow(n *doc.Node) *doc.Node {
 	return nil
 }
 
-func (b *builder) isArray(n *doc.Node) bool { return b.follow(n).Get("type").Str() == "array" }
+// isArray reports whether a schema describes an array.
+func (b *builder) isArray(n *doc.Node) bool { return b.followRefs(n).Get("type").Str() == "array" }
 
-// isFile says whether a schema stands for the bytes of a file.
+// isFile reports whether a schema stands for the bytes of a file.
 func (b *builder) isFile(n *doc.Node) bool {
-	n = b.follow(n)
+	n = b.followRefs(n)
 	t := n.Get("type").Str()
-	if slices.Contains(texts(n.Get("type")), "string") {
+	if slices.Contains(stringItems(n.Get("type")), "string") {
 		t = "string"
 	}
 	if t != "string" && t != "" || n == nil {
@@ -101,34 +109,39 @@ func (b *builder) isFile(n *doc.Node) bool {
 	return n.Get("format").Str() == "binary" || n.Get("contentMediaType") != nil && n.Get("contentEncoding") == nil
 }
 
+// hasFile reports whether an object has a property that is a file or a list of
+// files.
 func (b *builder) hasFile(n *doc.Node) bool {
-	props := b.follow(n).Get("properties")
+	props := b.followRefs(n).Get("properties")
 	if props == nil {
 		return false
 	}
 	return slices.ContainsFunc(props.Members, func(m doc.Member) bool {
-		return b.isFile(m.Value) || b.isFile(b.follow(m.Value).Get("items"))
+		return b.isFile(m.Value) || b.isFile(b.followRefs(m.Value).Get("items"))
 	})
 }
 
-// accept is what an operation asks to be answered in.
-func accept(op *doc.Operation) string {
-	c := success(op, func(doc.Content) bool { return true })
+// acceptedMedia returns the Accept header of an operation. It prefers JSON,
+// which a result can show best.
+func acceptedMedia(op *doc.Operation) string {
+	c := successContent(op, func(doc.Content) bool { return true })
 	if c == nil || c.Media == "*/*" {
 		return ""
 	}
-	if kindOf(c.Media) > kindJSONLike {
-		if j := success(op, isJSON); j != nil {
+	if bodyKind(c.Media) > kindJSONLike {
+		if j := successContent(op, isJSONContent); j != nil {
 			return j.Media
 		}
 	}
 	return c.Media
 }
 
-func isJSON(c doc.Content) bool { return kindOf(c.Media) <= kindJSONLike }
+// isJSONContent reports whether a content is JSON.
+func isJSONContent(c doc.Content) bool { return bodyKind(c.Media) <= kindJSONLike }
 
-// success is the best content of the first good answer that has any.
-func success(op *doc.Operation, good func(doc.Content) bool) *doc.Content {
+// successContent returns the best content among those that good accepts, of the
+// lowest 2xx status that has one. It returns nil if there is none.
+func successContent(op *doc.Operation, good func(doc.Content) bool) *doc.Content {
 	var best *doc.Content
 	first := ""
 	for _, r := range op.Responses {
@@ -137,7 +150,7 @@ func success(op *doc.Operation, good func(doc.Content) bool) *doc.Content {
 		}
 		var here *doc.Content
 		for i, c := range r.Contents {
-			if good(c) && (here == nil || kindOf(c.Media) < kindOf(here.Media)) {
+			if good(c) && (here == nil || bodyKind(c.Media) < bodyKind(here.Media)) {
 				here = &r.Contents[i]
 			}
 		}

@@ -10,9 +10,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// merge joins two schemas that both hold. Where that cannot be said in one, the
-// result takes more than both, never less: a call that is right is never refused.
-func (c *compiler) merge(a, b schema) schema {
+// mergeSchemas returns a schema for values that satisfy both a and b. If one
+// schema cannot express that, the result accepts more than both, never less: a
+// valid call must never be refused. It does not change a and b.
+func (c *compiler) mergeSchemas(a, b schema) schema {
 	if len(a) == 0 {
 		return b
 	}
@@ -32,21 +33,22 @@ func (c *compiler) merge(a, b schema) schema {
 		}
 		switch key {
 		case "type":
-			if both := intersect(kinds(had), kinds(b[key])); len(both) > 0 {
-				out[key] = oneOrMany(both)
+			if both := intersectNames(typesOf(had), typesOf(b[key])); len(both) > 0 {
+				out[key] = singleOrList(both)
 			} else {
-				delete(out, key) // no value is of both kinds: one of them is wrong
+				// No value has both types, so one of them must be wrong.
+				delete(out, key)
 			}
 		case "properties", "patternProperties":
 			out[key] = c.mergeProperties(had.(schema), b[key].(schema))
 		case "required":
-			list := slices.Concat(required(a), required(b))
+			list := slices.Concat(requiredNames(a), requiredNames(b))
 			slices.Sort(list)
 			out[key] = slices.Compact(list)
 		case "items", "propertyNames", "contains":
 			if x, ok := had.(schema); ok {
 				if y, ok := b[key].(schema); ok {
-					out[key] = c.merge(x, y)
+					out[key] = c.mergeSchemas(x, y)
 				}
 			}
 		case "enum":
@@ -54,14 +56,16 @@ func (c *compiler) merge(a, b schema) schema {
 				out[key] = both
 			}
 		case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
-			out[key] = extreme(had, b[key], true)
+			out[key] = stricterLimit(had, b[key], true)
 		case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
-			out[key] = extreme(had, b[key], false)
+			out[key] = stricterLimit(had, b[key], false)
 		case "anyOf", "oneOf":
-			open := c.open(b[key].([]any))
+			// Two choices would need their product. One of them is joined
+			// instead, without its types and requirements.
+			open := c.joinBranches(b[key].([]any))
 			delete(open, "type")
 			delete(open, "required")
-			out = c.merge(out, open)
+			out = c.mergeSchemas(out, open)
 		case "additionalProperties":
 			if had == false || b[key] == false {
 				out[key] = false
@@ -71,8 +75,8 @@ func (c *compiler) merge(a, b schema) schema {
 	return out
 }
 
-// mergeRef joins a reference with what stands beside it: the reference wins, and
-// keeps the description.
+// mergeRef merges a reference with another schema. The reference wins, unless
+// the other one has properties: a definition cannot be extended in place.
 func (c *compiler) mergeRef(a, b schema) schema {
 	ref, other := a, b
 	if ref["$ref"] == nil {
@@ -87,13 +91,16 @@ func (c *compiler) mergeRef(a, b schema) schema {
 	if other["properties"] == nil && other["$ref"] == nil {
 		return out
 	}
-	c.truncated = true // properties beside a cycle: what the other says is shown
+	// The other schema has properties beside a cycle. They are shown, and the
+	// cycle is not.
+	c.truncated = true
 	if other["$ref"] != nil {
 		return out
 	}
 	return other
 }
 
+// mergeProperties merges the properties of two objects that both apply.
 func (c *compiler) mergeProperties(a, b schema) schema {
 	c.meter.Spend(1 + (len(a)+len(b))/2)
 	out := maps.Clone(a)
@@ -101,7 +108,7 @@ func (c *compiler) mergeProperties(a, b schema) schema {
 		x, isSchema := out[name].(schema)
 		y, too := b[name].(schema)
 		if isSchema && too {
-			out[name] = c.merge(x, y)
+			out[name] = c.mergeSchemas(x, y)
 		} else {
 			out[name] = b[name]
 		}
@@ -109,19 +116,23 @@ func (c *compiler) mergeProperties(a, b schema) schema {
 	return out
 }
 
-// choice adds an anyOf or oneOf, as simply as it can be said.
-func (c *compiler) choice(out schema, list *doc.Node, depth int) schema {
+// addChoice merges an anyOf or oneOf into out, in the simplest form: a nullable
+// type, one enum or a single schema, if the choice comes to that. Equal
+// branches are kept once.
+func (c *compiler) addChoice(out schema, list *doc.Node, depth int) schema {
 	var branches []any
 	var null bool
 	alike := map[string][]schema{}
 	for _, one := range list.Items {
-		s := c.one(one, depth)
+		s := c.compileNode(one, depth)
 		if len(s) == 1 && s["type"] == "null" {
 			null = true
 			continue
 		}
-		if !c.answer {
-			key := string(encode(s)) // those that are equal are written alike
+		if !c.forAnswer {
+			// Equal schemas have equal JSON, which finds them faster than
+			// comparing all pairs.
+			key := string(encodeJSON(s))
 			if slices.ContainsFunc(alike[key], func(b schema) bool { return reflect.DeepEqual(b, s) }) {
 				continue
 			}
@@ -129,62 +140,64 @@ func (c *compiler) choice(out schema, list *doc.Node, depth int) schema {
 		}
 		branches = append(branches, s)
 	}
-	if c.answer {
-		return c.merge(out, c.openAnswer(branches, null))
+	if c.forAnswer {
+		return c.mergeSchemas(out, c.joinAnswerBranches(branches, null))
 	}
 	switch {
 	case len(branches) == 0:
 		return out
 	case len(branches) == 1 && !null:
-		return c.merge(out, branches[0].(schema))
+		return c.mergeSchemas(out, branches[0].(schema))
 	case len(branches) == 1:
 		if s := branches[0].(schema); s["type"] != nil && s["$ref"] == nil {
-			return c.merge(out, orNull(s))
+			return c.mergeSchemas(out, allowNull(s))
 		}
 	}
-	if enum := oneEnum(branches); enum != nil {
+	if enum := joinEnums(branches); enum != nil {
 		s := schema{"type": "string", "enum": enum}
 		if null {
-			s = orNull(s)
+			s = allowNull(s)
 		}
-		return c.merge(out, s)
+		return c.mergeSchemas(out, s)
 	}
-	if c.join && allObjects(branches) {
+	if c.joinObjects && areAllObjects(branches) {
 		c.truncated = true
-		s := c.open(branches)
+		s := c.joinBranches(branches)
 		if null {
-			s = orNull(s)
+			s = allowNull(s)
 		}
-		return c.merge(out, s)
+		return c.mergeSchemas(out, s)
 	}
 	if null {
 		branches = append(branches, schema{"type": "null"})
 	}
 	// anyOf alone: with branches that overlap, which real ones do, oneOf refuses
 	// what the API takes.
-	return c.merge(out, schema{"anyOf": branches})
+	return c.mergeSchemas(out, schema{"anyOf": branches})
 }
 
-func allObjects(branches []any) bool {
+// areAllObjects reports whether all branches are objects with properties.
+func areAllObjects(branches []any) bool {
 	return !slices.ContainsFunc(branches, func(b any) bool { return b.(schema)["type"] != "object" || b.(schema)["properties"] == nil })
 }
 
-// orNull is a schema that takes null too.
-func orNull(s schema) schema {
+// allowNull returns a copy of a schema that also accepts null.
+func allowNull(s schema) schema {
 	s = maps.Clone(s)
-	list := kinds(s["type"])
+	list := typesOf(s["type"])
 	if !slices.Contains(list, "null") {
 		list = append(list, "null")
 	}
-	s["type"] = oneOrMany(list)
+	s["type"] = singleOrList(list)
 	if enum, ok := s["enum"].([]any); ok && !slices.Contains(enum, nil) {
 		s["enum"] = append(slices.Clone(enum), nil)
 	}
 	return s
 }
 
-// oneEnum is the enum that branches of texts come to.
-func oneEnum(branches []any) (all []any) {
+// joinEnums returns the one enum that branches of string enums come to. It
+// returns nil if a branch is something else, or there are too many values.
+func joinEnums(branches []any) (all []any) {
 	for _, b := range branches {
 		s := b.(schema)
 		enum, ok := s["enum"].([]any)
@@ -205,12 +218,13 @@ func oneEnum(branches []any) (all []any) {
 	return all
 }
 
-// open joins branches of which one holds: the properties of all, required is
-// what all of them require.
-func (c *compiler) open(branches []any) schema {
+// joinBranches returns one schema for a choice between branches: it has the
+// properties of all, and requires what all of them require.
+func (c *compiler) joinBranches(branches []any) schema {
 	out := schema{}
 	properties := schema{}
-	var all []string // that every branch requires
+	// all are the names that every branch requires.
+	var all []string
 	var types []string
 	for i, b := range branches {
 		s, ok := b.(schema)
@@ -218,13 +232,13 @@ func (c *compiler) open(branches []any) schema {
 			continue
 		}
 		if i == 0 {
-			all = required(s)
+			all = requiredNames(s)
 		} else {
-			all = intersect(all, required(s))
+			all = intersectNames(all, requiredNames(s))
 		}
-		types = append(types, kinds(s["type"])...)
+		types = append(types, typesOf(s["type"])...)
 		if p, ok := s["properties"].(schema); ok {
-			c.either(properties, p)
+			c.joinProperties(properties, p)
 			out["properties"] = properties
 		}
 		if out["items"] == nil && s["items"] != nil {
@@ -233,7 +247,7 @@ func (c *compiler) open(branches []any) schema {
 	}
 	slices.Sort(types)
 	if types = slices.Compact(types); len(types) > 0 {
-		out["type"] = oneOrMany(types)
+		out["type"] = singleOrList(types)
 	}
 	if len(all) > 0 {
 		out["required"] = all
@@ -241,9 +255,9 @@ func (c *compiler) open(branches []any) schema {
 	return out
 }
 
-// either adds properties to those of out; of one that both have it takes either
-// form.
-func (c *compiler) either(out, b schema) {
+// joinProperties adds the properties of b to out. A property of both accepts
+// either form.
+func (c *compiler) joinProperties(out, b schema) {
 	c.meter.Spend(1 + len(b))
 	for name, y := range b {
 		x, had := out[name]
@@ -252,7 +266,7 @@ func (c *compiler) either(out, b schema) {
 			continue
 		}
 		s, t := x.(schema), y.(schema)
-		if enum := oneEnum([]any{s, t}); enum != nil {
+		if enum := joinEnums([]any{s, t}); enum != nil {
 			joined := schema{"type": "string", "enum": enum}
 			if s["description"] != nil {
 				joined["description"] = s["description"]
@@ -260,8 +274,9 @@ func (c *compiler) either(out, b schema) {
 			out[name] = joined
 			continue
 		}
-		joined := schema{} // of two kinds: anything
-		if k := intersect(kinds(s["type"]), kinds(t["type"])); len(k) > 0 && len(k) == len(kinds(s["type"])) && len(k) == len(kinds(t["type"])) {
+		// The two forms have different types: any value is accepted.
+		joined := schema{}
+		if k := intersectNames(typesOf(s["type"]), typesOf(t["type"])); len(k) > 0 && len(k) == len(typesOf(s["type"])) && len(k) == len(typesOf(t["type"])) {
 			joined["type"] = s["type"]
 			if k[0] == "array" {
 				joined["items"] = schema{}
@@ -274,33 +289,38 @@ func (c *compiler) either(out, b schema) {
 	}
 }
 
-// openAnswer is open for what an API answers, where kinds may differ.
-func (c *compiler) openAnswer(branches []any, null bool) schema {
-	out := c.open(branches)
+// joinAnswerBranches is joinBranches for answers. Nothing is required, and a
+// branch without a type accepts any type.
+func (c *compiler) joinAnswerBranches(branches []any, null bool) schema {
+	out := c.joinBranches(branches)
 	delete(out, "required")
 	if len(branches) > 1 {
 		for _, b := range branches {
 			if s, ok := b.(schema); !ok || s["type"] == nil {
-				delete(out, "type") // one of them takes anything
+				// A branch without a type accepts any type.
+				delete(out, "type")
 			}
 		}
 	}
 	if out["type"] != nil && null {
-		out = orNull(out)
+		out = allowNull(out)
 	}
 	return out
 }
 
-// complete sees to it that what is required is among the properties.
-func complete(s schema) schema {
-	completeIn(s, nil)
+// completeRequired adds an empty schema for each required name that has no
+// property, here and in all schemas inside. Some clients reject a schema that
+// requires an unknown property. It changes and returns s.
+func completeRequired(s schema) schema {
+	completeBranch(s, nil)
 	return s
 }
 
-// completeIn is complete for a branch of a schema that has properties too.
-func completeIn(s, outer schema) {
+// completeBranch is completeRequired for a branch of an anyOf. outer are the
+// properties beside the anyOf, which the branch may require.
+func completeBranch(s, outer schema) {
 	props, _ := s["properties"].(schema)
-	if names := required(s); len(names) > 0 {
+	if names := requiredNames(s); len(names) > 0 {
 		if props == nil && s["type"] == "object" && outer == nil {
 			props = schema{}
 			s["properties"] = props
@@ -315,12 +335,12 @@ func completeIn(s, outer schema) {
 	}
 	for _, key := range []string{"items", "additionalProperties", "not", "contains"} {
 		if sub, ok := s[key].(schema); ok {
-			completeIn(sub, nil)
+			completeBranch(sub, nil)
 		}
 	}
 	for _, p := range props {
 		if sub, ok := p.(schema); ok {
-			completeIn(sub, nil)
+			completeBranch(sub, nil)
 		}
 	}
 	var all schema
@@ -328,21 +348,23 @@ func completeIn(s, outer schema) {
 		list, _ := s[key].([]any)
 		for _, one := range list {
 			if sub, ok := one.(schema); ok && key == "anyOf" {
-				if all == nil { // all branches stand beside the same properties
+				// All branches are beside the same properties, so the map is
+				// built once.
+				if all == nil {
 					all = schema{}
 					maps.Copy(all, outer)
 					maps.Copy(all, props)
 				}
-				completeIn(sub, all)
+				completeBranch(sub, all)
 			} else if ok {
-				completeIn(sub, nil)
+				completeBranch(sub, nil)
 			}
 		}
 	}
 }
 
-// kinds are the types that a schema names.
-func kinds(t any) []string {
+// typesOf returns the types that the type keyword names, as a list.
+func typesOf(t any) []string {
 	switch t := t.(type) {
 	case string:
 		return []string{t}
@@ -358,15 +380,18 @@ func kinds(t any) []string {
 	return nil
 }
 
-func oneOrMany(list []string) any {
+// singleOrList returns the value of a type keyword: a string, or a list of
+// several.
+func singleOrList(list []string) any {
 	if len(list) == 1 {
 		return list[0]
 	}
-	return anys(list)
+	return toAnySlice(list)
 }
 
-// intersect has what both have; integer is a number.
-func intersect(a, b []string) (both []string) {
+// intersectNames returns the names that both lists have. The types number and
+// integer have integer in common.
+func intersectNames(a, b []string) (both []string) {
 	for _, s := range a {
 		switch {
 		case slices.Contains(b, s):
@@ -378,6 +403,7 @@ func intersect(a, b []string) (both []string) {
 	return both
 }
 
+// intersectValues returns the values that both enums have.
 func intersectValues(a, b []any) (both []any) {
 	for _, v := range a {
 		if slices.ContainsFunc(b, func(w any) bool { return reflect.DeepEqual(v, w) }) {
@@ -387,8 +413,9 @@ func intersectValues(a, b []any) (both []any) {
 	return both
 }
 
-// extreme is the stricter of two limits.
-func extreme(a, b any, larger bool) any {
+// stricterLimit returns the stricter of two limits: the larger minimum or the
+// smaller maximum.
+func stricterLimit(a, b any, larger bool) any {
 	x, _ := strconv.ParseFloat(string(a.(json.Number)), 64)
 	y, _ := strconv.ParseFloat(string(b.(json.Number)), 64)
 	if (x > y) == larger {

@@ -12,32 +12,39 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// maxName is what a client takes, with the server's id and two underscores.
-const maxName = 64
+// maxNameBytes is the length that clients accept, including the id of the
+// server and two underscores.
+const maxNameBytes = 64
 
+// A name that clients accept, and a segment of a path that is a version, such
+// as v2.
 var (
-	allowed = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	version = regexp.MustCompile(`^v\d+(\.\d+)*$`)
+	plainNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	versionSegment   = regexp.MustCompile(`^v\d+(\.\d+)*$`)
 )
 
-// names gives each operation a name that is nobody else's. former are those of
-// the last time, by Key: a name that was given stays.
-func names(ops []*doc.Operation, server string, former map[string]string) map[string]string {
-	room := maxName
+// assignNames gives each operation a unique name, by Key. former are the names
+// of the last import: an operation keeps its name. Operations that want the
+// same name all get a hash, so that the result does not depend on their order.
+func assignNames(ops []*doc.Operation, server string, former map[string]string) map[string]string {
+	room := maxNameBytes
 	if server != "" {
 		room -= len(server) + 2
 	}
 	given := map[string]string{}
 	taken := map[string]bool{}
 	for _, op := range ops {
-		if name := former[op.Key]; name != "" && len(name) <= room && plainName(name) && !taken[name] {
+		// Former names come first: a new operation never takes the name of an
+		// old one.
+		if name := former[op.Key]; name != "" && len(name) <= room && isPlainName(name) && !taken[name] {
 			given[op.Key], taken[name] = name, true
 		}
 	}
-	wanted := map[string][]string{} // name -> Keys
+	// wanted maps each name to the Keys of the operations that want it.
+	wanted := map[string][]string{}
 	for _, op := range ops {
 		if _, ok := given[op.Key]; !ok {
-			name := fit(nameOf(op), room, op.Key)
+			name := fitName(operationName(op), room, op.Key)
 			if !slices.Contains(wanted[name], op.Key) {
 				wanted[name] = append(wanted[name], op.Key)
 			}
@@ -49,34 +56,39 @@ func names(ops []*doc.Operation, server string, former map[string]string) map[st
 			given[keys[0]], taken[name] = name, true
 			continue
 		}
-		for _, key := range keys { // all of them, so that their order does not matter
-			unique := hashed(name, room, key)
+		// All of them get a hash, so that the result does not depend on their
+		// order.
+		for _, key := range keys {
+			unique := appendHash(name, room, key)
 			given[key], taken[unique] = unique, true
 		}
 	}
 	return given
 }
 
-func plainName(s string) bool { return allowed.MatchString(s) }
+// isPlainName reports whether clients accept a name.
+func isPlainName(s string) bool { return plainNamePattern.MatchString(s) }
 
-// fit shortens a name that is too long: known words first, then by a hash.
-func fit(name string, room int, key string) string {
+// fitName shortens a name that is longer than room: it abbreviates known words
+// first, and then cuts the name and appends a hash of the key.
+func fitName(name string, room int, key string) string {
 	if len(name) <= room {
 		return name
 	}
 	parts := strings.Split(name, "_")
 	for i, w := range parts {
-		if short := abbreviations()[w]; short != "" {
+		if short := knownAbbreviations()[w]; short != "" {
 			parts[i] = short
 		}
 	}
 	if name = strings.Join(parts, "_"); len(name) <= room {
 		return name
 	}
-	return hashed(name, room, key)
+	return appendHash(name, room, key)
 }
 
-func hashed(name string, room int, key string) string {
+// appendHash appends a hash of the key to a name, within room bytes.
+func appendHash(name string, room int, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	if most := room - 9; len(name) > most {
 		name = strings.TrimRight(name[:max(most, 1)], "_")
@@ -84,7 +96,8 @@ func hashed(name string, room int, key string) string {
 	return name + "_" + hex.EncodeToString(sum[:4])
 }
 
-func abbreviations() map[string]string {
+// knownAbbreviations are the words that fitName shortens.
+func knownAbbreviations() map[string]string {
 	return map[string]string{
 		"administrator": "admin", "administration": "admin", "application": "app", "applications": "apps", "attribute": "attr", "attributes": "attrs",
 		"authentication": "auth", "authorization": "authz", "certificate": "cert", "certificates": "certs", "collaborator": "collab", "collaborators": "collabs",
@@ -99,19 +112,21 @@ func abbreviations() map[string]string {
 	}
 }
 
-// nameOf is what an operation would be called if it were alone.
-func nameOf(op *doc.Operation) string {
-	if w := words(op.ID); len(w) > 0 {
+// operationName returns the name of an operation if it were alone: its id in
+// snake case, or else words of its method and path.
+func operationName(op *doc.Operation) string {
+	if w := splitWords(op.ID); len(w) > 0 {
 		return strings.Join(w, "_")
 	}
-	if w := pathName(op); len(w) > 0 {
+	if w := nameFromPath(op); len(w) > 0 {
 		return strings.Join(w, "_")
 	}
 	return "call"
 }
 
-// pathName says what an operation without an id does: get_pet_by_id, list_pets.
-func pathName(op *doc.Operation) []string {
+// nameFromPath returns the words of a name for an operation without an id, such
+// as get_pet_by_id or list_pets.
+func nameFromPath(op *doc.Operation) []string {
 	var nouns, by []string
 	segments := strings.Split(strings.Trim(op.Path, "/"), "/")
 	for i, s := range segments {
@@ -119,21 +134,21 @@ func pathName(op *doc.Operation) []string {
 		last := i == len(segments)-1
 		switch {
 		case isVar && last:
-			by = words(s)
-		case isVar || s == "api" || s == "rest" || version.MatchString(s):
+			by = splitWords(s)
+		case isVar || s == "api" || s == "rest" || versionSegment.MatchString(s):
 		default:
-			w := words(s)
+			w := splitWords(s)
 			if !last && strings.HasPrefix(segments[i+1], "{") && len(w) > 0 {
-				w[len(w)-1] = singular(w[len(w)-1])
+				w[len(w)-1] = toSingular(w[len(w)-1])
 			}
 			nouns = append(nouns, w...)
 		}
 	}
 	verb := map[string]string{"GET": "get", "HEAD": "head", "POST": "create", "PUT": "replace", "PATCH": "update", "DELETE": "delete", "QUERY": "query"}[op.Method]
 	if verb == "" {
-		verb = strings.Join(words(op.Method), "_")
+		verb = strings.Join(splitWords(op.Method), "_")
 	}
-	if op.Method == http.MethodGet && len(by) == 0 && len(nouns) > 0 && singular(nouns[len(nouns)-1]) != nouns[len(nouns)-1] {
+	if op.Method == http.MethodGet && len(by) == 0 && len(nouns) > 0 && toSingular(nouns[len(nouns)-1]) != nouns[len(nouns)-1] {
 		verb = "list"
 	}
 	name := append([]string{verb}, nouns...)
@@ -149,7 +164,9 @@ func pathName(op *doc.Operation) []string {
 	return name
 }
 
-func singular(w string) string {
+// toSingular returns the singular of an English plural. It leaves unknown forms
+// unchanged.
+func toSingular(w string) string {
 	switch {
 	case strings.HasSuffix(w, "ies") && len(w) > 4:
 		return w[:len(w)-3] + "y"

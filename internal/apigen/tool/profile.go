@@ -10,11 +10,12 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxRepeat is how often a cycle is followed where there are no $defs.
-const maxRepeat = 3
+// maxCycleRepeats is how often a cycle is followed for clients without $defs.
+const maxCycleRepeats = 3
 
-// Apply gives a canonical schema as the clients of a profile take it. It depends
-// on nothing but its arguments, so that what it gives can be kept by digest.
+// Apply returns a canonical schema in the form that clients of a profile
+// accept. The result depends on the arguments only, so that callers can cache
+// it by digest. A schema that cannot be decoded is returned unchanged.
 func Apply(p junctor.Profile, canonical json.RawMessage) json.RawMessage {
 	if p == junctor.ProfileNone || p == junctor.ProfileClaude || len(canonical) == 0 {
 		return canonical
@@ -29,18 +30,19 @@ func Apply(p junctor.Profile, canonical json.RawMessage) json.RawMessage {
 	case junctor.ProfileStrict:
 		root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	case junctor.ProfileNoDefs:
-		root = undef(root)
+		root = inlineDefs(root)
 	case junctor.ProfileOpenAI:
-		root = openAI(joined(root))
+		root = openAISchema(joinChoices(root))
 	case junctor.ProfileGemini:
-		root = gemini(joined(undef(root)))
+		root = geminiSchema(joinChoices(inlineDefs(root)))
 	case junctor.ProfileNone, junctor.ProfileClaude:
 	}
-	return encode(root)
+	return encodeJSON(root)
 }
 
-// each gives a schema with f applied to every schema directly inside it.
-func each(s schema, f func(schema) schema) schema {
+// mapSubschemas returns a copy of a schema with f applied to every schema
+// directly inside it.
+func mapSubschemas(s schema, f func(schema) schema) schema {
 	out := maps.Clone(s)
 	for key, v := range s {
 		switch key {
@@ -75,8 +77,9 @@ func each(s schema, f func(schema) schema) schema {
 	return out
 }
 
-// undef puts definitions in place of their references, each a few times.
-func undef(root schema) schema {
+// inlineDefs replaces references by their definitions. A cycle is followed a
+// few times and then cut; the bounds keep several cycles from multiplying.
+func inlineDefs(root schema) schema {
 	defs, _ := root["$defs"].(schema)
 	if len(defs) == 0 {
 		return root
@@ -86,7 +89,7 @@ func undef(root schema) schema {
 	walk = func(s schema, inside []string) schema {
 		ref, ok := s["$ref"].(string)
 		if !ok {
-			return each(s, func(sub schema) schema { return walk(sub, inside) })
+			return mapSubschemas(s, func(sub schema) schema { return walk(sub, inside) })
 		}
 		name := strings.TrimPrefix(ref, "#/$defs/")
 		def, _ := defs[name].(schema)
@@ -98,8 +101,10 @@ func undef(root schema) schema {
 		}
 		nodes++
 		var out schema
-		if count >= maxRepeat || len(inside) > 2*maxRepeat || nodes > 200 {
-			out = kindsOnly(def)
+		// The number of nodes bounds definitions that contain several cycles
+		// each.
+		if count >= maxCycleRepeats || len(inside) > 2*maxCycleRepeats || nodes > 200 {
+			out = typesOnly(def)
 		} else {
 			out = walk(def, append(slices.Clone(inside), name))
 		}
@@ -113,9 +118,10 @@ func undef(root schema) schema {
 	return walk(rest, nil)
 }
 
-// joined makes one object of those of which one has to be given.
-func joined(s schema) schema {
-	s = each(s, joined)
+// joinChoices replaces each choice between objects by one object with the
+// properties of all, and each choice with null by a nullable schema.
+func joinChoices(s schema) schema {
+	s = mapSubschemas(s, joinChoices)
 	for _, key := range []string{"anyOf", "oneOf"} {
 		list, ok := s[key].([]any)
 		if !ok {
@@ -129,34 +135,37 @@ func joined(s schema) schema {
 			null = null || isNull
 			return isNull
 		})
-		if len(list) < 2 || allObjects(list) {
+		if len(list) < 2 || areAllObjects(list) {
 			c := compiler{}
 			rest := maps.Clone(s)
 			delete(rest, key)
-			one := c.open(list)
+			one := c.joinBranches(list)
 			if len(list) == 1 {
 				one = list[0].(schema)
 			}
 			if null && one["type"] != nil {
-				one = orNull(one)
+				one = allowNull(one)
 			}
-			s = c.merge(rest, one)
+			s = c.mergeSchemas(rest, one)
 		}
 	}
 	return s
 }
 
-// openAI requires every property, and lets those that were optional be null.
-func openAI(s schema) schema {
-	s = each(s, openAI)
+// openAISchema returns a schema for OpenAI's strict mode: every property is
+// required, optional ones may be null, and unsupported keywords are removed.
+// Take undoes the nulls.
+func openAISchema(s schema) schema {
+	s = mapSubschemas(s, openAISchema)
+	// Strict mode refuses a schema with any of these keywords.
 	for _, key := range []string{"default", "patternProperties", "propertyNames", "not", "contains", "minContains", "maxContains", "uniqueItems", "minProperties", "maxProperties", "prefixItems", "contentEncoding", "contentMediaType", "deprecated"} {
 		delete(s, key)
 	}
 	if f, ok := s["format"].(string); ok && !slices.Contains([]string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}, f) {
 		delete(s, "format")
 	}
-	if !slices.Contains(kinds(s["type"]), "object") {
-		if slices.Contains(kinds(s["type"]), "array") && s["items"] == nil {
+	if !slices.Contains(typesOf(s["type"]), "object") {
+		if slices.Contains(typesOf(s["type"]), "array") && s["items"] == nil {
 			s["items"] = schema{}
 		}
 		return s
@@ -165,19 +174,20 @@ func openAI(s schema) schema {
 	if props == nil {
 		props = schema{}
 	}
-	must := required(s)
+	must := requiredNames(s)
 	for name, p := range props {
 		sub, ok := p.(schema)
 		if !ok || slices.Contains(must, name) {
 			continue
 		}
 		switch {
+		// A reference cannot carry a type beside it.
 		case sub["$ref"] != nil:
 			props[name] = schema{"anyOf": []any{sub, schema{"type": "null"}}}
 		case sub["type"] != nil:
-			props[name] = orNull(sub)
+			props[name] = allowNull(sub)
 		case sub["anyOf"] != nil:
-			props[name] = anyOrNull(sub)
+			props[name] = allowNullChoice(sub)
 		}
 	}
 	s["properties"] = props
@@ -186,12 +196,12 @@ func openAI(s schema) schema {
 	return s
 }
 
-// anyOrNull lets null be one of several.
-func anyOrNull(s schema) schema {
+// allowNullChoice adds null to an anyOf that does not have it.
+func allowNullChoice(s schema) schema {
 	list, ok := s["anyOf"].([]any)
 	if !ok || slices.ContainsFunc(list, func(b any) bool {
 		sub, _ := b.(schema)
-		return slices.Contains(kinds(sub["type"]), "null")
+		return slices.Contains(typesOf(sub["type"]), "null")
 	}) {
 		return s
 	}
@@ -200,25 +210,27 @@ func anyOrNull(s schema) schema {
 	return out
 }
 
-// required are the names that a schema requires, whether it was made or read.
-func required(s schema) []string {
+// requiredNames returns the required names of a schema, compiled here
+// ([]string) or decoded from JSON ([]any).
+func requiredNames(s schema) []string {
 	if list, ok := s["required"].([]string); ok {
 		return list
 	}
-	return kinds(s["required"])
+	return typesOf(s["required"])
 }
 
-// gemini keeps the few keywords that are taken.
-func gemini(s schema) schema {
-	s = each(s, gemini)
+// geminiSchema keeps the keywords that Gemini accepts, and expresses null as
+// nullable.
+func geminiSchema(s schema) schema {
+	s = mapSubschemas(s, geminiSchema)
 	out := schema{}
 	for key, v := range s {
 		switch key {
 		case "description", "properties", "items", "enum", "minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum", "pattern", "anyOf", "minProperties", "maxProperties":
 			out[key] = v
 		case "required":
-			if len(required(s)) > 0 {
-				out[key] = required(s)
+			if len(requiredNames(s)) > 0 {
+				out[key] = requiredNames(s)
 			}
 		case "format":
 			if v == "date-time" || v == "enum" {
@@ -232,7 +244,7 @@ func gemini(s schema) schema {
 	if high, ok := s["exclusiveMaximum"]; ok && out["maximum"] == nil {
 		out["maximum"] = high
 	}
-	types := kinds(s["type"])
+	types := typesOf(s["type"])
 	plain := slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "null" })
 	if len(plain) < len(types) {
 		out["nullable"] = true
@@ -240,11 +252,12 @@ func gemini(s schema) schema {
 	if len(plain) > 0 {
 		out["type"] = plain[0]
 	}
-	return geminiShape(out)
+	return fixGeminiTypes(out)
 }
 
-// geminiShape sees to it that each value has one kind and what that wants.
-func geminiShape(s schema) schema {
+// fixGeminiTypes gives each value exactly one type, and the keywords that
+// Gemini requires with it. Enums are strings only. It changes and returns s.
+func fixGeminiTypes(s schema) schema {
 	if enum, ok := s["enum"].([]any); ok {
 		all := make([]any, 0, len(enum))
 		for _, v := range enum {
@@ -253,7 +266,8 @@ func geminiShape(s schema) schema {
 			}
 		}
 		if s["enum"] = all; len(all) == 0 || s["type"] != "string" && s["type"] != nil {
-			delete(s, "enum") // values are texts alone
+			// Gemini accepts enums of strings only.
+			delete(s, "enum")
 		}
 	}
 	if s["type"] == nil && s["anyOf"] == nil {
@@ -274,8 +288,9 @@ func geminiShape(s schema) schema {
 		delete(s, "required")
 		return s
 	}
-	if props, ok := s["properties"].(schema); ok { // what is required has to be there
-		names := slices.DeleteFunc(slices.Clone(required(s)), func(n string) bool { _, ok := props[n]; return !ok })
+	// Gemini refuses to require a property that does not exist.
+	if props, ok := s["properties"].(schema); ok {
+		names := slices.DeleteFunc(slices.Clone(requiredNames(s)), func(n string) bool { _, ok := props[n]; return !ok })
 		if s["required"] = names; len(names) == 0 {
 			delete(s, "required")
 		}

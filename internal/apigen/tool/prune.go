@@ -9,39 +9,42 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// prune takes the largest optional parts of a schema back to their kinds, until
-// it fits: of those that are large enough to make it fit the smallest, or else
-// the largest there is. It says whether that was enough.
-func prune(root schema, budget int, meter *doc.Meter) bool {
+// pruneOptional reduces optional parts of a schema to their types until it fits
+// the budget. In each round it takes the smallest part that is enough, or else
+// the largest one. It changes root, and reports whether that was enough.
+func pruneOptional(root schema, budget int, meter *doc.Meter) bool {
 	for range 200 {
-		size, all := measure(root, nil)
+		size, all := measureSchema(root, nil)
 		meter.Spend(1 + size/16)
 		if size <= budget {
-			return sizeOf(root) <= budget
+			return jsonSize(root) <= budget
 		}
-		best, least := branch{}, size-budget
+		// least is the size that has to go.
+		best, least := prunableProperty{}, size-budget
 		for _, b := range all {
 			enough, had := b.size >= least, best.size >= least
-			if best.in == nil || enough && (!had || b.size < best.size) || !enough && !had && b.size > best.size {
+			if best.siblings == nil || enough && (!had || b.size < best.size) || !enough && !had && b.size > best.size {
 				best = b
 			}
 		}
-		if best.in == nil {
+		if best.siblings == nil {
 			return false
 		}
-		best.in[best.name] = kindsOnly(best.in[best.name].(schema))
+		best.siblings[best.name] = typesOnly(best.siblings[best.name].(schema))
 	}
 	return false
 }
 
-// branch is an optional property with parts of its own.
-type branch struct {
-	in   schema // the properties it is among
-	name string
-	size int
+// prunableProperty is an optional property with parts of its own. siblings are
+// the properties that contain it.
+type prunableProperty struct {
+	siblings schema
+	name     string
+	size     int
 }
 
-func sizeOf(s schema) int {
+// jsonSize returns the length of a schema as JSON.
+func jsonSize(s schema) int {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return 0
@@ -49,13 +52,13 @@ func sizeOf(s schema) int {
 	return len(raw)
 }
 
-// measure is how long a value is as JSON, about, and finds the optional
-// properties that are worth cutting.
-func measure(v any, found []branch) (int, []branch) {
+// measureSchema estimates the length of a value as JSON, and appends the
+// optional properties that are worth pruning to found.
+func measureSchema(v any, found []prunableProperty) (int, []prunableProperty) {
 	size := 2
 	add := func(part any, extra int) {
 		var n int
-		n, found = measure(part, found)
+		n, found = measureSchema(part, found)
 		size += n + extra
 	}
 	switch v := v.(type) {
@@ -72,7 +75,7 @@ func measure(v any, found []branch) (int, []branch) {
 				before := size
 				add(props[name], len(name)+4)
 				if _, ok := props[name].(schema); ok && size-before > 200 && !slices.Contains(required, name) {
-					found = append(found, branch{props, name, size - before})
+					found = append(found, prunableProperty{props, name, size - before})
 				}
 			}
 		}
@@ -94,30 +97,30 @@ func measure(v any, found []branch) (int, []branch) {
 	return size, found
 }
 
-// kindsOnly is what is left of a schema that is not described.
-func kindsOnly(s schema) schema {
+// typesOnly returns a schema with the type and a short description only.
+func typesOnly(s schema) schema {
 	out := schema{}
-	types := kinds(s["type"])
+	types := typesOf(s["type"])
 	list, _ := s["anyOf"].([]any)
 	for _, one := range list {
 		sub, _ := one.(schema)
-		if len(kinds(sub["type"])) == 0 {
+		if len(typesOf(sub["type"])) == 0 {
 			types = nil
 			break
 		}
-		types = append(types, kinds(sub["type"])...)
+		types = append(types, typesOf(sub["type"])...)
 	}
 	slices.Sort(types)
 	if types = slices.Compact(types); len(types) > 0 {
-		out["type"] = oneOrMany(types)
+		out["type"] = singleOrList(types)
 	}
 	if sub, ok := s["items"].(schema); ok && s["type"] == "array" {
-		sub = kindsOnly(sub)
+		sub = typesOnly(sub)
 		delete(sub, "description")
 		out["items"] = sub
 	}
 	if text, ok := s["description"].(string); ok {
-		out["description"] = shorten(text, 80)
+		out["description"] = shortenText(text, 80)
 	}
 	return out
 }

@@ -10,18 +10,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// clean makes plain text of what a document says, of at most limit characters:
-// descriptions are somebody else's, and what is in them is shown to models.
-// Markup, control characters and what nobody can see are taken out.
-func clean(s string, limit int) string {
+// cleanText returns plain text of at most limit characters. Descriptions are
+// written by strangers and shown to models: it removes markup, control
+// characters and invisible ones.
+func cleanText(s string, limit int) string {
 	if limit <= 0 || s == "" {
 		return ""
 	}
+	// Markup is removed with regular expressions; a text of megabytes need not
+	// go through them.
 	if len(s) > limit*8 {
-		s = s[:cutAt(s, limit*8)]
+		s = s[:runeBoundary(s, limit*8)]
 	}
 	if strings.ContainsAny(s, "<[`*#|&") {
-		s = unmark(s)
+		s = stripMarkup(s)
 	}
 	var b strings.Builder
 	space := false
@@ -39,53 +41,57 @@ func clean(s string, limit int) string {
 		space = false
 		b.WriteRune(r)
 	}
-	return shorten(b.String(), limit)
+	return shortenText(b.String(), limit)
 }
 
-// cleaner remembers what it cleaned: schemas are used again and again.
-type cleaner map[cleaned]string
+// textCache remembers cleaned texts, because one schema is compiled many times.
+type textCache map[textKey]string
 
-type cleaned struct {
+// textKey identifies a cleaned text.
+type textKey struct {
 	text  string
 	limit int
 }
 
-func (c cleaner) clean(s string, limit int) string {
+// cleanText is cleanText with the cache.
+func (c textCache) cleanText(s string, limit int) string {
 	if limit <= 0 || s == "" {
 		return ""
 	}
-	out, ok := c[cleaned{s, limit}]
+	out, ok := c[textKey{s, limit}]
 	if !ok {
-		out = clean(s, limit)
-		c[cleaned{s, limit}] = out
+		out = cleanText(s, limit)
+		c[textKey{s, limit}] = out
 	}
 	return out
 }
 
-// cutAt is the last place not behind at where a character begins.
-func cutAt(s string, at int) int {
+// runeBoundary returns the last offset up to at where a character begins.
+func runeBoundary(s string, at int) int {
 	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
 		at--
 	}
 	return min(at, len(s))
 }
 
+// Markup that stripMarkup removes.
 var (
-	tags  = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z][^<>]*>`)
-	links = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
-	marks = regexp.MustCompile("(?m)^\\s*(#{1,6}|>)\\s*|```[a-z]*|[*`]+|\\|(?:\\s*:?-+:?\\s*\\|)+")
+	htmlTags      = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z][^<>]*>`)
+	markdownLinks = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
+	markdownMarks = regexp.MustCompile("(?m)^\\s*(#{1,6}|>)\\s*|```[a-z]*|[*`]+|\\|(?:\\s*:?-+:?\\s*\\|)+")
 )
 
-// unmark takes HTML and Markdown out.
-func unmark(s string) string {
-	s = tags.ReplaceAllString(s, " ")
-	s = links.ReplaceAllString(s, "$1")
-	s = marks.ReplaceAllString(s, "")
+// stripMarkup removes HTML and Markdown.
+func stripMarkup(s string) string {
+	s = htmlTags.ReplaceAllString(s, " ")
+	s = markdownLinks.ReplaceAllString(s, "$1")
+	s = markdownMarks.ReplaceAllString(s, "")
 	return html.UnescapeString(s)
 }
 
-// shorten cuts a text behind a sentence where it can, or else behind a word.
-func shorten(s string, limit int) string {
+// shortenText cuts a text to limit characters: behind a sentence if possible,
+// or else behind a word.
+func shortenText(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
@@ -100,7 +106,8 @@ func shorten(s string, limit int) string {
 	return strings.TrimRight(head, " ,;:.") + "…"
 }
 
-// firstParagraph is a text up to its first empty line.
+// firstParagraph returns the first paragraph that is neither a heading nor an
+// image.
 func firstParagraph(s string) string {
 	s = strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n"))
 	for part := range strings.SplitSeq(s, "\n\n") {
@@ -111,14 +118,16 @@ func firstParagraph(s string) string {
 	return s
 }
 
-// plural says whether an s ends a word here, as in IDs.
-func plural(rest []rune) bool {
+// isPluralSuffix reports whether rest begins with an s that ends a word, as in
+// IDs.
+func isPluralSuffix(rest []rune) bool {
 	return rest[0] == 's' && (len(rest) == 1 || !unicode.IsLetter(rest[1]))
 }
 
-// words parts a text at everything that is no letter or digit, and where a
-// capital begins a word, all in lower case.
-func words(s string) (list []string) {
+// splitWords splits a text into words in lower case: at every character that is
+// no letter or digit, and before capitals that begin a word. Accents are
+// removed, since names are ASCII.
+func splitWords(s string) (list []string) {
 	runes := []rune(norm.NFKD.String(s))
 	word := make([]rune, 0, 24)
 	end := func() {
@@ -130,12 +139,13 @@ func words(s string) (list []string) {
 	for i, r := range runes {
 		switch {
 		case r >= utf8.RuneSelf && unicode.Is(unicode.Mn, r):
-			continue // an accent that was parted from its letter
+			// NFKD separates accents from their letters; they are dropped.
+			continue
 		case r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			end()
 			continue
 		case unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || unicode.IsDigit(runes[i-1]) ||
-			unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !plural(runes[i+1:])):
+			unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !isPluralSuffix(runes[i+1:])):
 			end()
 		}
 		word = append(word, r)

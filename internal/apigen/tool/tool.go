@@ -1,9 +1,22 @@
-// Package tool makes tools of the operations that apigen/doc has read: a name,
-// schemas that every model takes, and the plan by which apigen/call sends what
-// a tool is called with. The same document gives the same bytes, always.
+// Package tool builds tools of the operations that apigen/doc, apigen/graphql
+// and apigen/rest have read: a name, schemas that every model accepts, and the
+// plan by which apigen/call sends a call. Nothing here reads documents or sends
+// requests. The same document always gives the same bytes, so that a changed
+// tool means a changed document.
 //
-// Profiles change a schema for a client that takes less. Nothing here reads or
-// sends anything.
+// apigen calls [Build] when a document is imported, and [Apply] and [Take] when
+// tools are listed and called for a client of a profile.
+//
+// Read the files in this order:
+//   - tool.go: Tool and Build.
+//   - name.go and text.go: names and descriptions.
+//   - arguments.go and media.go: the arguments of a tool and where each is
+//     sent.
+//   - compile.go, merge.go and cycles.go: the compiler from document schemas to
+//     canonical ones.
+//   - input.go, prune.go and output.go: schemas within their budgets.
+//   - profile.go and profilearguments.go: schemas and arguments for clients that accept
+//     less.
 package tool
 
 import (
@@ -18,31 +31,42 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Tool is one tool and how it is called. It is stored as JSON: the same document
-// gives the same bytes.
+// Tool is one tool and the plan of its calls. It is stored as JSON.
 type Tool struct {
-	Key         string          `json:"key"` // of the operation: what it is known by when the document is read again
-	Name        string          `json:"name"`
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description,omitempty"`
-	Input       json.RawMessage `json:"input"`            // canonical schema
-	Output      json.RawMessage `json:"output,omitempty"` // lenient; absent where there is none
+	// Key is the Key of the operation. It identifies the tool when the document
+	// is read again.
+	Key         string `json:"key"`
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Input is the canonical schema of the arguments, before a profile changes
+	// it.
+	Input json.RawMessage `json:"input"`
+	// Output is the schema of the result. It requires nothing, and is absent if
+	// the document describes no answer.
+	Output      json.RawMessage `json:"output,omitempty"`
 	Annotations json.RawMessage `json:"annotations,omitempty"`
-	ID          string          `json:"id,omitempty"` // operationId, as the document has it
-	Tags        []string        `json:"tags,omitempty"`
-	Words       []string        `json:"words,omitempty"` // of the path, for search and roles
-	Deprecated  bool            `json:"deprecated,omitempty"`
-	Inferred    bool            `json:"inferred,omitempty"`
-	Truncated   bool            `json:"truncated,omitempty"`  // Input says less than the document
-	Incomplete  []doc.Code      `json:"incomplete,omitempty"` // why it cannot be called; such a tool is shown to people alone
-	Partial     []doc.Code      `json:"partial,omitempty"`    // what is not known of one that can be called
-	At          doc.Position    `json:"at"`
-	Plan        call.Plan       `json:"plan"`
+	// ID is the operationId as the document has it.
+	ID   string   `json:"id,omitempty"`
+	Tags []string `json:"tags,omitempty"`
+	// Words are the words of the path, for search and roles.
+	Words      []string `json:"words,omitempty"`
+	Deprecated bool     `json:"deprecated,omitempty"`
+	Inferred   bool     `json:"inferred,omitempty"`
+	// Truncated is set if Input describes less than the document does.
+	Truncated bool `json:"truncated,omitempty"`
+	// Incomplete says why the tool cannot be called. Such a tool is shown to
+	// users only, never to clients.
+	Incomplete []doc.Code `json:"incomplete,omitempty"`
+	// Partial says what is unknown of a tool that can be called.
+	Partial []doc.Code   `json:"partial,omitempty"`
+	At      doc.Position `json:"at"`
+	Plan    call.Plan    `json:"plan"`
 }
 
-// JSON is the tool as MCP lists it.
+// JSON returns the tool as MCP lists it.
 func (t *Tool) JSON() []byte {
-	return encode(struct {
+	return encodeJSON(struct {
 		Name         string          `json:"name"`
 		Title        string          `json:"title,omitempty"`
 		Description  string          `json:"description,omitempty"`
@@ -52,57 +76,67 @@ func (t *Tool) JSON() []byte {
 	}{t.Name, t.Title, t.Description, t.Input, t.Output, t.Annotations})
 }
 
-// Digest is the SHA-256 of all that a call depends on, hex.
+// Digest returns the SHA-256, in hex, of everything that a call depends on: the
+// listed tool and its plan.
 func (t *Tool) Digest() string {
-	sum := sha256.Sum256(slices.Concat(t.JSON(), []byte{'\n'}, encode(t.Plan)))
+	sum := sha256.Sum256(slices.Concat(t.JSON(), []byte{'\n'}, encodeJSON(t.Plan)))
 	return hex.EncodeToString(sum[:])
 }
 
-// Options of making tools.
+// Options are the options of Build.
 type Options struct {
-	Server string            // id of the server, which shares the length of shown names
-	Names  map[string]string // by Key, those that the tools had before and keep
-	Base   string            // URL of the API where somebody named one: operations without a server have it
+	// Server is the id of the server. It shares the length limit of shown names
+	// with the tools.
+	Server string
+	// Names are the former names of tools by Key. An operation keeps its name,
+	// since clients refer to it.
+	Names map[string]string
+	// Base is the URL of the API if the user entered one. Operations without a
+	// server are then callable.
+	Base string
 
-	// Meter bounds the work; nil does not. Where nothing is left of it, Build
-	// ends by a panic that Meter.Run takes.
+	// Meter bounds the work; nil bounds nothing. If the budget is used up,
+	// Build panics with a value for Meter.Run.
 	Meter *doc.Meter
 }
 
-// Budgets of one tool, in bytes of JSON.
+// Budgets of one tool, in bytes of JSON. Models read the whole list of tools.
 const (
-	maxTool   = 16 << 10
-	maxOutput = 8 << 10
+	maxToolBytes   = 16 << 10
+	maxOutputBytes = 8 << 10
 )
 
-// annotations say what a call does, as far as its method tells. What is left out
-// is false, but for destructiveHint, which is true where nothing is said.
-type annotations struct {
+// toolAnnotations are the MCP annotations of a tool, as far as the method tells
+// them. A missing hint means false, except destructiveHint: MCP takes a missing
+// one as true, so it is a pointer.
+type toolAnnotations struct {
 	ReadOnly    bool  `json:"readOnlyHint,omitempty"`
 	Destructive *bool `json:"destructiveHint,omitempty"`
 	Idempotent  bool  `json:"idempotentHint,omitempty"`
 	OpenWorld   bool  `json:"openWorldHint"`
 }
 
-// Build makes a tool of every operation, in the document's order. What could not
-// be kept is among the problems.
+// Build makes a tool of every operation, in the order of the document, those
+// that cannot be called included. The problems are losses, such as a schema
+// that was too large.
 func Build(d *doc.Document, o Options) ([]Tool, []doc.Problem) {
-	b := builder{doc: d, cleaned: cleaner{}, meter: o.Meter, cycles: newCycles(d.Schemas, o.Meter), names: names(d.Operations, o.Server, o.Names), output: outputBudget(len(d.Operations)), base: o.Base}
+	b := builder{doc: d, texts: textCache{}, meter: o.Meter, cycles: newCycleFinder(d.Schemas, o.Meter), names: assignNames(d.Operations, o.Server, o.Names), outputBytes: outputBudget(len(d.Operations)), baseURL: o.Base}
 	tools := make([]Tool, 0, len(d.Operations))
 	made := map[string]bool{}
 	for _, op := range d.Operations {
-		if !made[op.Key] { // a document may have a path twice: the last one counts, see doc
+		// A document may have a path twice. One tool is built of it.
+		if !made[op.Key] {
 			made[op.Key] = true
 			b.meter.At(op.Key)
 			b.meter.Spend(20)
-			tools = append(tools, b.tool(op))
+			tools = append(tools, b.buildTool(op))
 		}
 	}
 	return tools, b.problems
 }
 
-// outputBudget leaves less for each answer where there are many: a list of tools
-// is read whole.
+// outputBudget returns the bytes for one output schema. It leaves less to each
+// tool if there are many, since models read the list as a whole.
 func outputBudget(operations int) int {
 	switch {
 	case operations > 1000:
@@ -112,47 +146,58 @@ func outputBudget(operations int) int {
 	case operations > 100:
 		return 2 << 10
 	default:
-		return maxOutput
+		return maxOutputBytes
 	}
 }
 
+// builder is the state of one Build.
 type builder struct {
-	doc      *doc.Document
-	cycles   *cycles
-	names    map[string]string
-	cleaned  cleaner
-	meter    *doc.Meter
-	output   int
-	base     string
-	problems []doc.Problem
+	doc    *doc.Document
+	cycles *cycleFinder
+	// names are the names of tools by Key.
+	names map[string]string
+	// texts caches cleaned descriptions.
+	texts textCache
+	meter *doc.Meter
+	// outputBytes is the budget of one output schema.
+	outputBytes int
+	baseURL     string
+	problems    []doc.Problem
 }
 
-func (b *builder) tool(op *doc.Operation) Tool {
-	if why := op.TooLarge(); why != "" { // of formats whose readers look at the whole alone
+// buildTool makes the tool of one operation. The output schema comes first: the
+// input schema gets the remaining bytes of the budget.
+func (b *builder) buildTool(op *doc.Operation) Tool {
+	// Readers other than that of OpenAPI do not check the size of single
+	// operations.
+	if why := op.TooLarge(); why != "" {
 		b.problems = append(b.problems, doc.Problem{
 			At: op.At, Severity: doc.Error, Code: doc.TooLarge, Key: op.Key, Message: "The operation is passed over. " + why, Remedy: "Take parameters out, or pass them in the body.",
 		})
-		op = &doc.Operation{Key: op.Key, Method: op.Method, Path: shortened(op.Path, 200), ID: op.ID, At: op.At, Servers: op.Servers, Incomplete: []doc.Code{doc.TooLarge}}
+		// The operation is replaced by one without parameters, so that users
+		// still see it.
+		op = &doc.Operation{Key: op.Key, Method: op.Method, Path: truncateBytes(op.Path, 200), ID: op.ID, At: op.At, Servers: op.Servers, Incomplete: []doc.Code{doc.TooLarge}}
 	}
 	t := Tool{
-		Name: b.names[op.Key], Key: op.Key, Title: titleOf(op, b.names[op.Key]), Description: describe(op), Annotations: encode(annotate(op, b.names[op.Key])),
-		ID: op.ID, Tags: op.Tags, Words: words(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),
-		Deprecated: op.Deprecated, Inferred: op.Inferred, Incomplete: b.incomplete(op), Partial: slices.Clone(op.Partial), At: op.At,
+		Name: b.names[op.Key], Key: op.Key, Title: makeTitle(op, b.names[op.Key]), Description: makeDescription(op), Annotations: encodeJSON(annotateOperation(op, b.names[op.Key])),
+		ID: op.ID, Tags: op.Tags, Words: splitWords(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),
+		Deprecated: op.Deprecated, Inferred: op.Inferred, Incomplete: b.incompleteCodes(op), Partial: slices.Clone(op.Partial), At: op.At,
 	}
-	out, wrapped := b.answers(op)
+	out, wrapped := b.outputSchema(op)
 	if out != nil {
-		t.Output = encode(out)
+		t.Output = encodeJSON(out)
 	}
-	a := b.arguments(op)
+	a := b.collectArguments(op)
 	var input schema
-	input, t.Truncated = b.input(a, maxTool-len(t.JSON())-8)
-	t.Input = encode(input)
-	if a.lost && !slices.Contains(t.Partial, doc.UnresolvedRef) {
+	input, t.Truncated = b.inputSchema(a, maxToolBytes-len(t.JSON())-8)
+	t.Input = encodeJSON(input)
+	// The compiler found this out while it compiled the arguments.
+	if a.unresolvedRef && !slices.Contains(t.Partial, doc.UnresolvedRef) {
 		t.Partial = append(t.Partial, doc.UnresolvedRef)
 	}
 	t.Plan = call.Plan{
-		Method: op.Method, Base: b.own(op), Path: op.Path, Query: op.Query, Args: a.plan(), Body: a.body,
-		Accept: accept(op), Security: needs(op), Wrapped: wrapped, Paging: b.paging(op, a),
+		Method: op.Method, Base: b.ownServer(op), Path: op.Path, Query: op.Query, Args: a.callArgs(), Body: a.body,
+		Accept: acceptedMedia(op), Security: securityNeeds(op), Wrapped: wrapped, Paging: b.findPaging(op, a),
 	}
 	if f := op.Field; f != nil {
 		t.Plan.GraphQL = &call.GraphQL{Head: f.Head, Selection: f.Selection, Tail: f.Tail, Operation: f.Name, Path: f.Path, Select: f.Returns}
@@ -167,30 +212,34 @@ func (b *builder) tool(op *doc.Operation) Tool {
 	return t
 }
 
-// encode writes JSON without the escapes that HTML would want.
-func encode(v any) []byte {
+// encodeJSON encodes JSON without escaping <, > and &. It is for values that
+// always encode.
+func encodeJSON(v any) []byte {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return []byte("{}") // cannot be: these are plain values
+		// This cannot happen: the values are plain.
+		return []byte("{}")
 	}
 	return []byte(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// titleOf is the readable name.
-func titleOf(op *doc.Operation, name string) string {
-	if s := strings.TrimSuffix(clean(op.Summary, 80), "."); s != "" && !strings.HasSuffix(s, "…") {
+// makeTitle returns the readable name: a short summary, or else the words of
+// the tool's name.
+func makeTitle(op *doc.Operation, name string) string {
+	if s := strings.TrimSuffix(cleanText(op.Summary, 80), "."); s != "" && !strings.HasSuffix(s, "…") {
 		return s
 	}
 	s := strings.ReplaceAll(name, "_", " ")
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// describe is the summary and the first paragraph of the description.
-func describe(op *doc.Operation) string {
+// makeDescription joins the summary and the first paragraph of the description.
+// Without both it returns the method and path.
+func makeDescription(op *doc.Operation) string {
 	const most = 1024
-	summary, text := clean(op.Summary, most), clean(firstParagraph(op.Description), most)
+	summary, text := cleanText(op.Summary, most), cleanText(firstParagraph(op.Description), most)
 	switch {
 	case text == "" || strings.HasPrefix(summary, text):
 		text = summary
@@ -198,17 +247,18 @@ func describe(op *doc.Operation) string {
 		text = strings.TrimSuffix(summary, ".") + ". " + text
 	}
 	if text == "" {
-		text = op.Method + " " + clean(op.Path, 200)
+		text = op.Method + " " + cleanText(op.Path, 200)
 	}
 	if op.Deprecated {
 		text = "Deprecated. " + text
 	}
-	return shorten(text, most)
+	return shortenText(text, most)
 }
 
-// annotate goes by the method, and by words that say that something is lost.
-func annotate(op *doc.Operation, name string) annotations {
-	a := annotations{OpenWorld: true}
+// annotateOperation derives the annotations from the method, and from words in
+// the name that mean that something is lost.
+func annotateOperation(op *doc.Operation, name string) toolAnnotations {
+	a := toolAnnotations{OpenWorld: true}
 	no, yes := false, true
 	if f := op.Field; f != nil {
 		a.ReadOnly, a.Idempotent = !f.Mutation, !f.Mutation
@@ -228,7 +278,7 @@ func annotate(op *doc.Operation, name string) annotations {
 			a.Destructive = &no
 		}
 	}
-	if !a.ReadOnly && slices.ContainsFunc(slices.Concat(words(name), words(op.ID)), func(w string) bool {
+	if !a.ReadOnly && slices.ContainsFunc(slices.Concat(splitWords(name), splitWords(op.ID)), func(w string) bool {
 		return slices.Contains([]string{"delete", "deletes", "remove", "removes", "revoke", "cancel", "purge", "destroy", "wipe", "drop", "erase"}, w)
 	}) {
 		a.Destructive = &yes
@@ -236,20 +286,24 @@ func annotate(op *doc.Operation, name string) annotations {
 	return a
 }
 
-// own is the server of an operation, where it has one of its own.
-func (b *builder) own(op *doc.Operation) string {
+// ownServer returns the address of an operation's server if that differs from
+// the server of the API, and "" otherwise.
+func (b *builder) ownServer(op *doc.Operation) string {
 	if len(op.Servers) == 0 || len(b.doc.Servers) > 0 && op.Servers[0].URL == b.doc.Servers[0].URL {
 		return ""
 	}
 	return op.Servers[0].Address(nil)
 }
 
-// incomplete is why an operation cannot be called, but for what Base makes good.
-func (b *builder) incomplete(op *doc.Operation) []doc.Code {
-	return slices.DeleteFunc(slices.Clone(op.Incomplete), func(c doc.Code) bool { return c == doc.NoServer && b.base != "" })
+// incompleteCodes returns why an operation cannot be called. A missing server
+// does not count if the user entered a base URL.
+func (b *builder) incompleteCodes(op *doc.Operation) []doc.Code {
+	return slices.DeleteFunc(slices.Clone(op.Incomplete), func(c doc.Code) bool { return c == doc.NoServer && b.baseURL != "" })
 }
 
-func needs(op *doc.Operation) [][]call.Need {
+// securityNeeds returns the alternatives to authenticate. nil means that the
+// document says nothing; one empty alternative means that it requires nothing.
+func securityNeeds(op *doc.Operation) [][]call.Need {
 	if !op.Secured {
 		return nil
 	}

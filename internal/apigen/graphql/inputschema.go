@@ -10,37 +10,41 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// refPrefix begins the reference to an input type.
+// refPrefix is the beginning of a $ref to an input type.
 const refPrefix = "#/types/"
 
-// inputs gives out the schemas of input types. It is made whole when the schema
-// is read, so that each has one Node.
-type inputs map[string]*doc.Node
+// inputSchemas holds the JSON schemas of input types by name. It is complete
+// when the schema is read: one Node for each type lets callers recognize
+// cycles.
+type inputSchemas map[string]*doc.Node
 
-// Resolve gives the schema of an input type.
-func (in inputs) Resolve(ref string, _ *doc.Node) (*doc.Node, error) {
+// Resolve implements doc.Schemas.
+func (in inputSchemas) Resolve(ref string, _ *doc.Node) (*doc.Node, error) {
 	if n := in[strings.TrimPrefix(ref, refPrefix)]; n != nil {
 		return n, nil
 	}
 	return nil, junctor.Errorf(junctor.CodeNotFound, "the schema has no input type %q", strings.TrimPrefix(ref, refPrefix))
 }
 
-func (s *Schema) inputs() inputs {
-	in := inputs{}
-	for _, def := range s.order {
+// collectInputs returns the JSON schemas of all input types.
+func (s *Schema) collectInputs() inputSchemas {
+	in := inputSchemas{}
+	for _, def := range s.definitions {
 		if def.Kind == ast.InputObject {
-			in[def.Name] = s.inputObject(def)
+			in[def.Name] = s.inputObjectSchema(def)
 		}
 	}
 	return in
 }
 
-func (s *Schema) inputObject(def *ast.Definition) *doc.Node {
-	at := s.at(def.Position)
+// inputObjectSchema returns the JSON schema of an input object. Input types
+// inside it are references, since they may contain each other.
+func (s *Schema) inputObjectSchema(def *ast.Definition) *doc.Node {
+	at := s.positionOf(def.Position)
 	fields, required := doc.NewObject(at), &doc.Node{Kind: doc.Array, At: at}
 	for _, f := range def.Fields {
-		n := s.value(f.Type, s.at(f.Position))
-		describe(n, f.Description, f.DefaultValue)
+		n := s.valueSchema(f.Type, s.positionOf(f.Position))
+		addDescription(n, f.Description, f.DefaultValue)
 		fields.Members = append(fields.Members, doc.NewMember(f.Name, n))
 		if f.Type.NonNull && f.DefaultValue == nil {
 			required.Items = append(required.Items, doc.NewString(f.Name, at))
@@ -51,7 +55,7 @@ func (s *Schema) inputObject(def *ast.Definition) *doc.Node {
 	if def.Directives.ForName("oneOf") != nil {
 		about = strings.TrimSpace(about + " Give exactly one of its members.")
 	}
-	describe(n, about, nil)
+	addDescription(n, about, nil)
 	if len(required.Items) > 0 {
 		n.Members = append(n.Members, doc.NewMember("required", required))
 	}
@@ -59,10 +63,11 @@ func (s *Schema) inputObject(def *ast.Definition) *doc.Node {
 	return n
 }
 
-// value is the schema of what a type takes.
-func (s *Schema) value(t *ast.Type, at doc.Position) *doc.Node {
+// valueSchema returns the JSON schema of the values that an input type accepts.
+// The type must be defined.
+func (s *Schema) valueSchema(t *ast.Type, at doc.Position) *doc.Node {
 	if t.Elem != nil {
-		return doc.NewObject(at, doc.NewMember("type", doc.NewString("array", at)), doc.NewMember("items", s.value(t.Elem, at)))
+		return doc.NewObject(at, doc.NewMember("type", doc.NewString("array", at)), doc.NewMember("items", s.valueSchema(t.Elem, at)))
 	}
 	def := s.types[t.NamedType]
 	switch def.Kind {
@@ -70,21 +75,23 @@ func (s *Schema) value(t *ast.Type, at doc.Position) *doc.Node {
 		return doc.NewObject(at, doc.NewMember("$ref", doc.NewString(refPrefix+def.Name, at)))
 	case ast.Enum:
 		values := &doc.Node{Kind: doc.Array, At: at}
-		old := !slices.ContainsFunc(def.EnumValues, func(v *ast.EnumValueDefinition) bool { return !deprecated(v.Directives) })
-		for _, v := range def.EnumValues { // deprecated ones are taken where there are no others
-			if old || !deprecated(v.Directives) {
+		// Deprecated values are hidden, unless the enum has no others.
+		old := !slices.ContainsFunc(def.EnumValues, func(v *ast.EnumValueDefinition) bool { return !isDeprecated(v.Directives) })
+		// In JSON variables an enum value is a string with its name.
+		for _, v := range def.EnumValues {
+			if old || !isDeprecated(v.Directives) {
 				values.Items = append(values.Items, doc.NewString(v.Name, at))
 			}
 		}
 		return doc.NewObject(at, doc.NewMember("type", doc.NewString("string", at)), doc.NewMember("enum", values))
 	default:
-		return s.scalar(def, at)
+		return s.scalarSchema(def, at)
 	}
 }
 
-// scalar is the schema of a scalar. What a schema's own scalars look like only
-// their names say; one that says nothing takes any value.
-func (s *Schema) scalar(def *ast.Definition, at doc.Position) *doc.Node {
+// scalarSchema returns the JSON schema of a scalar. Only the name tells what
+// values a custom scalar has. An unknown name accepts any value.
+func (s *Schema) scalarSchema(def *ast.Definition, at doc.Position) *doc.Node {
 	kind, format := "", ""
 	switch strings.ToLower(def.Name) {
 	case "int", "integer", "long", "bigint", "int64", "uint64", "short", "byte", "positiveint", "nonnegativeint", "unsignedint":
@@ -116,13 +123,14 @@ func (s *Schema) scalar(def *ast.Definition, at doc.Position) *doc.Node {
 		n.Members = append(n.Members, doc.NewMember("format", doc.NewString(format, at)))
 	}
 	if kind == "" {
-		describe(n, strings.TrimSpace("A "+def.Name+". "+def.Description), nil)
+		addDescription(n, strings.TrimSpace("A "+def.Name+". "+def.Description), nil)
 	}
 	return n
 }
 
-// describe adds a description, and the default where it is a plain value.
-func describe(n *doc.Node, about string, value *ast.Value) {
+// addDescription adds a description to n, and the default if it is a plain
+// value.
+func addDescription(n *doc.Node, about string, value *ast.Value) {
 	if about = strings.TrimSpace(about); about != "" && n.Get("description") == nil {
 		n.Members = append(n.Members, doc.NewMember("description", doc.NewString(about, n.At)))
 	}

@@ -9,10 +9,11 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Take gives the arguments that a client of a profile means by those it sends.
-// Where every property has to be given, null is what such clients write for one
-// that they leave out: it is taken away, unless the canonical schema wants the
-// property itself. All else stays as it is.
+// Take returns the arguments that a client of a profile means by those that it
+// sends. Under the OpenAI profile every property is required, and such clients
+// send null for a property that they leave out. Take removes these nulls,
+// except for properties that the canonical schema requires. Everything else
+// stays unchanged.
 func Take(p junctor.Profile, canonical json.RawMessage, arguments []byte) []byte {
 	if p != junctor.ProfileOpenAI || !bytes.Contains(arguments, []byte("null")) {
 		return arguments
@@ -27,46 +28,50 @@ func Take(p junctor.Profile, canonical json.RawMessage, arguments []byte) []byte
 	if err := d.Decode(&given); err != nil {
 		return arguments
 	}
-	root = joined(root)
+	root = joinChoices(root)
 	defs, _ := root["$defs"].(schema)
-	if !(nulls{defs}).drop(given, root) {
+	if !(nullDropper{defs}).dropNulls(given, root) {
 		return arguments
 	}
-	return encode(given)
+	return encodeJSON(given)
 }
 
-// nulls are taken out of what schemas with these definitions describe.
-type nulls struct{ defs schema }
+// nullDropper removes nulls from values that are described by schemas with
+// these definitions.
+type nullDropper struct{ defs schema }
 
-// drop takes them out of a value, and says whether there were any.
-func (n nulls) drop(v any, s schema) (some bool) {
-	s = n.resolve(s)
+// dropNulls removes the nulls of optional members from v, in place, and reports
+// whether there were any.
+func (n nullDropper) dropNulls(v any, s schema) (some bool) {
+	s = n.resolveRef(s)
 	if s == nil {
 		return false
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		some = n.dropMembers(v, s)
+		some = n.dropNullMembers(v, s)
 	case []any:
 		items, _ := s["items"].(schema)
 		for _, item := range v {
-			some = n.drop(item, items) || some
+			some = n.dropNulls(item, items) || some
 		}
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		branches, _ := s[key].([]any)
 		for _, b := range branches {
 			if branch, ok := b.(schema); ok {
-				some = n.drop(v, branch) || some
+				some = n.dropNulls(v, branch) || some
 			}
 		}
 	}
 	return some
 }
 
-func (n nulls) dropMembers(v map[string]any, s schema) (some bool) {
+// dropNullMembers is dropNulls for an object. Members that the schema does not
+// know stay.
+func (n nullDropper) dropNullMembers(v map[string]any, s schema) (some bool) {
 	props, _ := s["properties"].(schema)
-	must := required(s)
+	must := requiredNames(s)
 	for name, member := range v {
 		p, known := props[name].(schema)
 		switch {
@@ -75,14 +80,15 @@ func (n nulls) dropMembers(v map[string]any, s schema) (some bool) {
 			delete(v, name)
 			some = true
 		default:
-			some = n.drop(member, p) || some
+			some = n.dropNulls(member, p) || some
 		}
 	}
 	return some
 }
 
-// resolve follows references; nil where they lead nowhere.
-func (n nulls) resolve(s schema) schema {
+// resolveRef follows references. It returns nil if they lead nowhere or in a
+// circle.
+func (n nullDropper) resolveRef(s schema) schema {
 	for range 10 {
 		ref, ok := s["$ref"].(string)
 		if !ok {

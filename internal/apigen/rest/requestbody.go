@@ -7,9 +7,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// fill reads a body that was written down. Places for values inside JSON are
-// values of no known kind.
-func (p *payload) fill(body string, isJSON bool) {
+// parseBody parses an example body and sets the media type if it is unknown.
+// Placeholders inside JSON are values of unknown type.
+func (p *requestBody) parseBody(body string, isJSON bool) {
 	trimmed := strings.TrimSpace(body)
 	looks := strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")
 	switch {
@@ -17,8 +17,10 @@ func (p *payload) fill(body string, isJSON bool) {
 		if p.media == "" {
 			p.media = "application/json"
 		}
-		if p.shape = shapeOf(trimmed); p.shape == nil {
-			p.shape = shapeOf(pattern().placeholder.ReplaceAllStringFunc(trimmed, func(found string) string {
+		// JSON with placeholders is invalid. With strings and nulls in their
+		// place it can be parsed.
+		if p.shape = shapeOfJSON(trimmed); p.shape == nil {
+			p.shape = shapeOfJSON(patterns().placeholder.ReplaceAllStringFunc(trimmed, func(found string) string {
 				if strings.HasPrefix(found, `"`) {
 					return `""`
 				}
@@ -31,7 +33,7 @@ func (p *payload) fill(body string, isJSON bool) {
 			name, value, _ := strings.Cut(pair, "=")
 			if name, err := url.QueryUnescape(name); err == nil && name != "" {
 				value, _ = url.QueryUnescape(value)
-				p.fields = append(p.fields, field{name: name, kind: kindOf(value), at: p.at})
+				p.fields = append(p.fields, requestField{name: name, shape: shapeOfValue(value), at: p.at})
 			}
 		}
 	case p.media == "":
@@ -41,12 +43,13 @@ func (p *payload) fill(body string, isJSON bool) {
 	p.media = strings.TrimSpace(p.media)
 }
 
-// newPayload reads a body of a media type; nil where there is none.
-func newPayload(media, body string, at doc.Position) *payload {
+// newRequestBody parses a body of a media type. It returns nil if the body is
+// empty.
+func newRequestBody(media, body string, at doc.Position) *requestBody {
 	if strings.TrimSpace(body) == "" {
 		return nil
 	}
-	p := &payload{media: media, at: at}
-	p.fill(body, false)
+	p := &requestBody{media: media, at: at}
+	p.parseBody(body, false)
 	return p
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// maxSegments bounds the parts of a request's path.
+// maxSegments bounds the segments of a request's path.
 const maxSegments = 100
 
-// document joins requests of one method and path into operations.
-func document(format doc.Format, title string, requests []*request, problems []doc.Problem) *doc.Document {
-	d := &collected{&doc.Document{Format: format, Title: title, Schemas: none{}, Schemes: map[string]doc.Scheme{}, Problems: problems}}
+// makeDocument joins requests of one method and path into operations and
+// returns their document. problems are those that the reader found.
+func makeDocument(format doc.Format, title string, requests []*request, problems []doc.Problem) *doc.Document {
+	d := &documentBuilder{&doc.Document{Format: format, Title: title, Schemas: noSchemas{}, Schemes: map[string]doc.Scheme{}, Problems: problems}}
 	groups := map[string][]*request{}
 	var order []string
 	requests = slices.DeleteFunc(requests, func(r *request) bool {
@@ -34,7 +35,8 @@ func document(format doc.Format, title string, requests []*request, problems []d
 			r.method = "GET"
 		}
 		r.method = strings.ToUpper(r.method)
-		key := r.method + " " + shapeOfPath(r) + " " + r.base
+		// The base is part of the key: one path on two hosts is two operations.
+		key := r.method + " " + pathShape(r) + " " + r.base
 		if groups[key] == nil {
 			order = append(order, key)
 		}
@@ -46,11 +48,12 @@ func document(format doc.Format, title string, requests []*request, problems []d
 			bases[r.base]++
 		}
 	}
-	d.Servers = servers(bases)
+	d.Servers = listServers(bases)
 	taken := map[string]bool{}
 	for _, key := range order {
-		op := operation(groups[key], d)
-		if taken[op.Key] { // the same path at another host
+		op := joinRequests(groups[key], d)
+		// The same path exists on another host.
+		if taken[op.Key] {
 			op.Key += " at " + groups[key][0].base
 		}
 		taken[op.Key] = true
@@ -65,12 +68,12 @@ func document(format doc.Format, title string, requests []*request, problems []d
 	return d.Document
 }
 
-// collected is a document that requests are joined in.
-type collected struct{ *doc.Document }
+// documentBuilder is a document that operations are added to.
+type documentBuilder struct{ *doc.Document }
 
-// takeAnyBody lets an operation that a page only names take any JSON: it probably
-// has a body, and nothing says what is in it.
-func (d *collected) takeAnyBody(op *doc.Operation) {
+// acceptAnyBody lets an operation that a page only names accept any JSON: it
+// probably takes a body, and nothing says of what form.
+func (d *documentBuilder) acceptAnyBody(op *doc.Operation) {
 	op.Body = &doc.Body{Declared: true, At: op.At, Contents: []doc.Content{{Media: "application/json"}}}
 	op.Partial = append(op.Partial, doc.BodyUnknown)
 	d.Problems = append(d.Problems, doc.Problem{
@@ -79,21 +82,22 @@ func (d *collected) takeAnyBody(op *doc.Operation) {
 	})
 }
 
-// none is where no schema refers to another.
-type none struct{}
+// noSchemas is the doc.Schemas of documents without references.
+type noSchemas struct{}
 
-func (none) Resolve(string, *doc.Node) (*doc.Node, error) {
+// Resolve always fails.
+func (noSchemas) Resolve(string, *doc.Node) (*doc.Node, error) {
 	return nil, errors.New("this document has no references")
 }
 
-// shapeOfPath is the path without the names of its parameters: /a/{id} and
-// /a/{other} are one.
-func shapeOfPath(r *request) string {
-	return pattern().braced.ReplaceAllString(r.template(), "{}")
+// pathShape returns the path without the names of its parameters: /a/{id} and
+// /a/{other} are the same.
+func pathShape(r *request) string {
+	return patterns().bracedParam.ReplaceAllString(r.pathTemplate(), "{}")
 }
 
-// servers are the addresses of the API, the most used first.
-func servers(bases map[string]int) []doc.Server {
+// listServers returns the servers of the API, the most used first.
+func listServers(bases map[string]int) []doc.Server {
 	names := slices.Collect(maps.Keys(bases))
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(bases[b], bases[a]), cmp.Compare(a, b))
@@ -105,11 +109,12 @@ func servers(bases map[string]int) []doc.Server {
 	return all
 }
 
-// operation joins requests that differ in their values alone.
-func operation(group []*request, d *collected) *doc.Operation {
+// joinRequests makes one operation of requests that differ in their values
+// only. group is not empty; the first request decides path and base.
+func joinRequests(group []*request, d *documentBuilder) *doc.Operation {
 	first := group[0]
 	op := &doc.Operation{
-		Key: first.method + " " + first.template(), Method: first.method, Path: first.template(),
+		Key: first.method + " " + first.pathTemplate(), Method: first.method, Path: first.pathTemplate(),
 		Inferred: true, At: first.at, Servers: d.Servers,
 	}
 	if first.base != "" {
@@ -118,11 +123,11 @@ func operation(group []*request, d *collected) *doc.Operation {
 	if len(op.Servers) == 0 {
 		op.Incomplete = append(op.Incomplete, doc.NoServer)
 	}
-	var query, headers []field
-	answers := map[string]*answer{}
+	var query, headers []requestField
+	answers := map[string]*responseExample{}
 	for _, r := range group {
 		op.Summary = cmp.Or(op.Summary, r.name)
-		op.Description = cmp.Or(op.Description, r.about)
+		op.Description = cmp.Or(op.Description, r.description)
 		for _, tag := range r.tags {
 			if !slices.Contains(op.Tags, tag) {
 				op.Tags = append(op.Tags, tag)
@@ -134,36 +139,39 @@ func operation(group []*request, d *collected) *doc.Operation {
 			if known := answers[a.status]; known == nil {
 				answers[a.status] = a
 			} else if known.shape != nil {
-				known.shape.join(a.shape)
+				known.shape.mergeShape(a.shape)
 			}
 		}
-		secure(op, r, d.Document)
+		addSecurity(op, r, d.Document)
 	}
 	for i, s := range first.path {
 		for j, p := range s.params {
-			for _, r := range group[1:] { // another place may say more of it
-				if i < len(r.path) && j < len(r.path[i].params) && p.about == "" && r.path[i].params[j].about != "" {
-					p.about, p.kind = r.path[i].params[j].about, r.path[i].params[j].kind
+			// Another place may describe the parameter better.
+			for _, r := range group[1:] {
+				if i < len(r.path) && j < len(r.path[i].params) && p.description == "" && r.path[i].params[j].description != "" {
+					p.description, p.shape = r.path[i].params[j].description, r.path[i].params[j].shape
 				}
 			}
-			op.Params = append(op.Params, param(p, doc.InPath))
+			op.Params = append(op.Params, makeParam(p, doc.InPath))
 		}
 	}
 	for _, f := range query {
-		op.Params = append(op.Params, param(f, doc.InQuery))
+		op.Params = append(op.Params, makeParam(f, doc.InQuery))
 	}
 	for _, f := range headers {
-		op.Params = append(op.Params, param(f, doc.InHeader))
+		op.Params = append(op.Params, makeParam(f, doc.InHeader))
 	}
-	if op.Body = body(group); op.Body == nil && takesBody(op.Method) && !slices.ContainsFunc(group, func(r *request) bool { return !r.described }) {
-		d.takeAnyBody(op)
+	// Only if every request is merely described: an example without a body
+	// shows that there is none.
+	if op.Body = joinBodies(group); op.Body == nil && takesBody(op.Method) && !slices.ContainsFunc(group, func(r *request) bool { return !r.described }) {
+		d.acceptAnyBody(op)
 	}
 	for status, a := range answers {
-		resp := doc.Response{Status: status, Description: a.about}
+		resp := doc.Response{Status: status, Description: a.description}
 		if a.media != "" {
 			resp.Contents = []doc.Content{{Media: a.media}}
 			if a.shape != nil {
-				resp.Contents[0].Schema = a.shape.node(first.at)
+				resp.Contents[0].Schema = a.shape.toSchema(first.at)
 			}
 		}
 		op.Responses = append(op.Responses, resp)
@@ -172,8 +180,9 @@ func operation(group []*request, d *collected) *doc.Operation {
 	return op
 }
 
-// secure notes the ways in which a request showed who it is from.
-func secure(op *doc.Operation, r *request, d *doc.Document) {
+// addSecurity adds the schemes of a request to the document, and to the
+// operation as alternatives.
+func addSecurity(op *doc.Operation, r *request, d *doc.Document) {
 	for name, s := range r.schemes {
 		d.Schemes[name] = s
 		if !slices.ContainsFunc(op.Security, func(alternative []doc.Requirement) bool { return alternative[0].Scheme == name }) {
@@ -184,29 +193,33 @@ func secure(op *doc.Operation, r *request, d *doc.Document) {
 	slices.SortFunc(op.Security, func(a, b []doc.Requirement) int { return cmp.Compare(a[0].Scheme, b[0].Scheme) })
 }
 
-func joinFields(have, more []field) []field {
+// joinFields merges the fields in more into have, by name. Values of different
+// types become strings.
+func joinFields(have, more []requestField) []requestField {
 	for _, f := range more {
-		i := slices.IndexFunc(have, func(h field) bool { return h.name == f.name })
+		i := slices.IndexFunc(have, func(h requestField) bool { return h.name == f.name })
 		if i < 0 {
 			have = append(have, f)
 			continue
 		}
 		h := &have[i]
-		h.about = cmp.Or(h.about, f.about)
+		h.description = cmp.Or(h.description, f.description)
 		h.required, h.optional, h.file = h.required || f.required, h.optional || f.optional, h.file || f.file
-		if h.kind == nil {
-			h.kind = f.kind
-		} else if f.kind != nil && !slices.Equal(h.kind.kinds, f.kind.kinds) {
-			h.kind = kind("string") // 1 here and abc there
+		if h.shape == nil {
+			h.shape = f.shape
+		} else if f.shape != nil && !slices.Equal(h.shape.types, f.shape.types) {
+			// The value is 1 here and abc there.
+			h.shape = shapeOfType("string")
 		}
 	}
 	return have
 }
 
-func param(f field, in doc.Place) doc.Param {
+// makeParam returns the parameter of a field.
+func makeParam(f requestField, in doc.Place) doc.Param {
 	p := doc.Param{
-		Name: f.name, In: in, Description: f.about, Required: in == doc.InPath || f.required && !f.optional,
-		Style: "simple", Schema: f.kind.node(f.at), At: f.at,
+		Name: f.name, In: in, Description: f.description, Required: in == doc.InPath || f.required && !f.optional,
+		Style: "simple", Schema: f.shape.toSchema(f.at), At: f.at,
 	}
 	if in == doc.InQuery {
 		p.Style, p.Explode = "form", true
@@ -214,28 +227,30 @@ func param(f field, in doc.Place) doc.Param {
 	return p
 }
 
-// body joins the bodies of requests by their media types.
-func body(group []*request) *doc.Body {
+// joinBodies joins the bodies of requests by media type. The body is required
+// if every request that is shown has one. It returns nil if none has.
+func joinBodies(group []*request) *doc.Body {
 	var order []string
-	joined := map[string]*payload{}
+	joined := map[string]*requestBody{}
 	always := true
 	for _, r := range group {
 		if r.body == nil {
-			always = always && r.described // a page that only names it says nothing of its body
+			// A page that only names the endpoint says nothing of its body.
+			always = always && r.described
 			continue
 		}
 		known := joined[r.body.media]
 		if known == nil {
-			known = &payload{media: r.body.media, at: r.body.at}
+			known = &requestBody{media: r.body.media, at: r.body.at}
 			joined[known.media] = known
 			order = append(order, known.media)
 		}
 		known.fields = joinFields(known.fields, r.body.fields)
 		if r.body.shape != nil {
 			if known.shape == nil {
-				known.shape = &shape{}
+				known.shape = &valueShape{}
 			}
-			known.shape.join(r.body.shape)
+			known.shape.mergeShape(r.body.shape)
 		}
 	}
 	if len(order) == 0 {
@@ -243,24 +258,25 @@ func body(group []*request) *doc.Body {
 	}
 	b := &doc.Body{Required: always, Declared: true, At: joined[order[0]].at}
 	for _, media := range order {
-		b.Contents = append(b.Contents, joined[media].content())
+		b.Contents = append(b.Contents, joined[media].makeContent())
 	}
 	return b
 }
 
-func (p *payload) content() doc.Content {
+// makeContent returns the media type of a body with its inferred schema.
+func (p *requestBody) makeContent() doc.Content {
 	c := doc.Content{Media: p.media}
 	switch {
 	case p.shape != nil:
-		c.Schema = p.shape.node(p.at)
+		c.Schema = p.shape.toSchema(p.at)
 	case len(p.fields) > 0:
-		s := kind("object")
+		s := shapeOfType("object")
 		for _, f := range p.fields {
-			one := s.field(f.name)
-			one.join(f.kind)
-			s.about[f.name], s.needed[f.name] = f.about, f.required && !f.optional
+			one := s.memberShape(f.name)
+			one.mergeShape(f.shape)
+			s.descriptions[f.name], s.required[f.name] = f.description, f.required && !f.optional
 		}
-		c.Schema = s.node(p.at)
+		c.Schema = s.toSchema(p.at)
 		for _, f := range p.fields {
 			if f.file {
 				n := c.Schema.Get("properties").Get(f.name)
@@ -268,7 +284,7 @@ func (p *payload) content() doc.Content {
 			}
 		}
 	case strings.HasPrefix(p.media, "text/"):
-		c.Schema = kind("string").node(p.at)
+		c.Schema = shapeOfType("string").toSchema(p.at)
 	}
 	return c
 }

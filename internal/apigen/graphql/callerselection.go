@@ -10,19 +10,22 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Bounds of a selection that a caller writes.
+// Bounds of a caller's selection: its tokens and its nesting.
 const (
 	maxSelectTokens = 4000
 	maxSelectDepth  = 12
 )
 
-// Select checks a caller's own selection from a type, with or without its
-// braces, and gives it as it is to be sent. It cannot end the field that it
-// stands in, use variables, or do what a namespace of mutations offers.
+// Select checks a caller's own selection of fields of the type from, with or
+// without braces, and returns the text to send. The selection is written again
+// from its parsed form. So it cannot end the field that it is inserted into,
+// use variables or directives, or select fields of a namespace of mutations,
+// which would run them. Errors have CodeInvalid.
 func (s *Schema) Select(from, selection string) (string, error) {
 	selection = strings.TrimSpace(selection)
 	if !strings.HasPrefix(selection, "{") {
-		selection = "{" + selection + "\n}" // a comment may end it
+		// The line break keeps a comment at the end from hiding the brace.
+		selection = "{" + selection + "\n}"
 	}
 	q, err := parser.ParseQueryWithTokenLimit(&ast.Source{Name: "_select", Input: selection}, maxSelectTokens)
 	if err != nil {
@@ -32,6 +35,8 @@ func (s *Schema) Select(from, selection string) (string, error) {
 		}
 		return "", junctor.Errorf(junctor.CodeInvalid, "_select is no selection of fields: %s; write it like { id name owner { login } }", message)
 	}
+	// The text must be one anonymous query, that is, one selection set.
+	// Anything else would be sent beside the operation.
 	if len(q.Operations) != 1 || len(q.Fragments) > 0 || q.Operations[0].Name != "" || q.Operations[0].Operation != ast.Query {
 		return "", junctor.Errorf(junctor.CodeInvalid, "_select takes one selection of fields, like { id name owner { login } }")
 	}
@@ -40,21 +45,21 @@ func (s *Schema) Select(from, selection string) (string, error) {
 		return "", junctor.Errorf(junctor.CodeInvalid, "the schema has no type %q any more: import it again", from)
 	}
 	var b strings.Builder
-	if err := s.write(&b, def, q.Operations[0].SelectionSet, 1); err != nil {
+	if err := s.writeSelection(&b, def, q.Operations[0].SelectionSet, 1); err != nil {
 		return "", err
 	}
 	return b.String(), nil
 }
 
-// write writes a selection anew from what was parsed of it, field by field.
-func (s *Schema) write(b *strings.Builder, def *ast.Definition, set ast.SelectionSet, depth int) error {
+// writeSelection writes a checked selection set of def to b.
+func (s *Schema) writeSelection(b *strings.Builder, def *ast.Definition, set ast.SelectionSet, depth int) error {
 	if depth > maxSelectDepth {
 		return junctor.Errorf(junctor.CodeInvalid, "_select is nested more than %d deep", maxSelectDepth)
 	}
 	b.WriteString("{")
 	for _, sel := range set {
 		b.WriteString(" ")
-		if err := s.writeOne(b, def, sel, depth); err != nil {
+		if err := s.writeSelectionItem(b, def, sel, depth); err != nil {
 			return err
 		}
 	}
@@ -62,12 +67,14 @@ func (s *Schema) write(b *strings.Builder, def *ast.Definition, set ast.Selectio
 	return nil
 }
 
-func (s *Schema) writeOne(b *strings.Builder, def *ast.Definition, sel ast.Selection, depth int) error {
+// writeSelectionItem writes one item of a selection set: a field or an inline
+// fragment.
+func (s *Schema) writeSelectionItem(b *strings.Builder, def *ast.Definition, sel ast.Selection, depth int) error {
 	switch sel := sel.(type) {
 	case *ast.InlineFragment:
 		on := def
 		if sel.TypeCondition != "" {
-			if on = s.types[sel.TypeCondition]; on == nil || !on.IsCompositeType() || s.namespace(on) {
+			if on = s.types[sel.TypeCondition]; on == nil || !on.IsCompositeType() || s.isNamespace(on) {
 				return junctor.Errorf(junctor.CodeInvalid, "_select: there is no type %q to choose from", sel.TypeCondition)
 			}
 			b.WriteString("... on " + on.Name + " ")
@@ -75,9 +82,9 @@ func (s *Schema) writeOne(b *strings.Builder, def *ast.Definition, sel ast.Selec
 			b.WriteString("... ")
 		}
 		if len(sel.Directives) > 0 {
-			return noDirectives()
+			return directiveError()
 		}
-		return s.write(b, on, sel.SelectionSet, depth+1)
+		return s.writeSelection(b, on, sel.SelectionSet, depth+1)
 	case *ast.Field:
 		return s.writeField(b, def, sel, depth)
 	default:
@@ -85,13 +92,17 @@ func (s *Schema) writeOne(b *strings.Builder, def *ast.Definition, sel ast.Selec
 	}
 }
 
-func noDirectives() error {
+// directiveError is the error for a selection with directives.
+func directiveError() error {
 	return junctor.Errorf(junctor.CodeInvalid, "_select cannot use directives: leave out what is not wanted")
 }
 
+// writeField checks one field of def against the schema and writes it: the
+// field exists, its arguments exist and are complete, and it has a selection
+// exactly if its type has fields.
 func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Field, depth int) error {
 	if len(sel.Directives) > 0 {
-		return noDirectives()
+		return directiveError()
 	}
 	if sel.Alias != sel.Name {
 		b.WriteString(sel.Alias + ": ")
@@ -102,10 +113,12 @@ func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Fi
 	}
 	f := def.Fields.ForName(sel.Name)
 	if f == nil {
-		return junctor.Errorf(junctor.CodeInvalid, "_select: %s has no field %q; it has %s", def.Name, sel.Name, some(def))
+		return junctor.Errorf(junctor.CodeInvalid, "_select: %s has no field %q; it has %s", def.Name, sel.Name, firstFieldNames(def))
 	}
 	of := s.types[f.Type.Name()]
-	if s.namespace(of) || s.namespace(def) {
+	// Reading a field of a namespace runs a mutation. A caller may only have a
+	// tool that reads.
+	if s.isNamespace(of) || s.isNamespace(def) {
 		return junctor.Errorf(junctor.CodeInvalid, "_select: reading %s of %s would do something; there is a tool for it", sel.Name, def.Name)
 	}
 	for i, a := range sel.Arguments {
@@ -115,13 +128,13 @@ func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Fi
 		if usesVariables(a.Value) {
 			return junctor.Errorf(junctor.CodeInvalid, "_select cannot use variables: write the value of %s itself", a.Name)
 		}
-		b.WriteString(between(i, "(", ", ") + a.Name + ": " + a.Value.String())
+		b.WriteString(listSeparator(i, "(", ", ") + a.Name + ": " + a.Value.String())
 	}
 	if len(sel.Arguments) > 0 {
 		b.WriteString(")")
 	}
 	for _, a := range f.Arguments {
-		if needs(a) && sel.Arguments.ForName(a.Name) == nil {
+		if isRequired(a) && sel.Arguments.ForName(a.Name) == nil {
 			return junctor.Errorf(junctor.CodeInvalid, "_select: the field %s needs the argument %s (%s)", sel.Name, a.Name, a.Type)
 		}
 	}
@@ -131,12 +144,14 @@ func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Fi
 	case of.IsLeafType():
 		return nil
 	case len(sel.SelectionSet) == 0:
-		return junctor.Errorf(junctor.CodeInvalid, "_select: choose fields of %s, like %s { … }; it has %s", sel.Name, sel.Name, some(of))
+		return junctor.Errorf(junctor.CodeInvalid, "_select: choose fields of %s, like %s { … }; it has %s", sel.Name, sel.Name, firstFieldNames(of))
 	}
 	b.WriteString(" ")
-	return s.write(b, of, sel.SelectionSet, depth+1)
+	return s.writeSelection(b, of, sel.SelectionSet, depth+1)
 }
 
+// usesVariables reports whether a value contains a variable. A caller's
+// selection declares none, and must not use those of the operation.
 func usesVariables(v *ast.Value) bool {
 	if v.Kind == ast.Variable {
 		return true
@@ -149,8 +164,8 @@ func usesVariables(v *ast.Value) bool {
 	return false
 }
 
-// some names the first fields of a type.
-func some(def *ast.Definition) string {
+// firstFieldNames returns the first fields of a type, for messages.
+func firstFieldNames(def *ast.Definition) string {
 	const most = 20
 	var names []string
 	for _, f := range def.Fields[:min(most, len(def.Fields))] {

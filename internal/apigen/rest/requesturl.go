@@ -9,10 +9,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// setURL takes a URL, or a path, apart into a request. What is written in place
-// of a value becomes a parameter; shells says that $ID is such a place.
+// setURL splits a URL or path into base, segments and query parameters.
+// Placeholders become parameters; if shells is set, $ID is one too. The user
+// and password of a URL are dropped.
 func (r *request) setURL(raw string, shells bool, at doc.Position) {
-	raw, expansion, _ := strings.Cut(raw, "{?") // of a URI template: /a/{id}{?q,r}
+	// A URI template lists the query in braces: /a/{id}{?q,r}.
+	raw, expansion, _ := strings.Cut(raw, "{?")
 	for name := range strings.SplitSeq(strings.NewReplacer("}", "", "{&", ",").Replace(expansion), ",") {
 		if name = strings.Trim(name, " *&"); name != "" {
 			r.addParam(&r.query, doc.InQuery, name, "", at)
@@ -20,15 +22,16 @@ func (r *request) setURL(raw string, shells bool, at doc.Position) {
 	}
 	raw, _, _ = strings.Cut(raw, "#")
 	raw, query, _ := strings.Cut(raw, "?")
-	if pattern().opening.MatchString(raw) {
+	if patterns().urlScheme.MatchString(raw) {
 		scheme, rest, _ := strings.Cut(raw, "://")
 		host, path, _ := strings.Cut(rest, "/")
-		if _, after, found := strings.Cut(host, "@"); found { // user and password are nobody's business
+		// The user and password of the URL are secrets.
+		if _, after, found := strings.Cut(host, "@"); found {
 			host = after
 		}
 		r.base, raw = strings.ToLower(scheme)+"://"+host, "/"+path
 	}
-	r.slash = len(raw) > 1 && strings.HasSuffix(raw, "/")
+	r.trailingSlash = len(raw) > 1 && strings.HasSuffix(raw, "/")
 	for part := range strings.SplitSeq(strings.Trim(raw, "/"), "/") {
 		if part != "" {
 			r.path = append(r.path, parseSegment(part, shells, at))
@@ -37,48 +40,52 @@ func (r *request) setURL(raw string, shells bool, at doc.Position) {
 	r.addQuery(query, at)
 }
 
-// addQuery takes a query apart. A value that stands for nothing is kept by its
-// kind alone.
+// addQuery adds the parameters of a query. Only the types of their values are
+// kept.
 func (r *request) addQuery(query string, at doc.Position) {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
-		if name, err := url.QueryUnescape(name); err == nil && name != "" && !pattern().braced.MatchString(name) {
+		if name, err := url.QueryUnescape(name); err == nil && name != "" && !patterns().bracedParam.MatchString(name) {
 			value, _ = url.QueryUnescape(value)
 			r.addParam(&r.query, doc.InQuery, name, value, at)
 		}
 	}
 }
 
-// parseSegment finds the parameters in a part of a path.
-func parseSegment(part string, shells bool, at doc.Position) segment {
-	var s segment
+// parseSegment finds the parameters in a segment of a path, in the notations of
+// many frameworks.
+func parseSegment(part string, shells bool, at doc.Position) pathSegment {
+	var s pathSegment
 	name := func(n string) string {
 		n = paramName(n)
-		s.params = append(s.params, field{name: n, kind: kind("string"), required: true, at: at})
+		s.params = append(s.params, requestField{name: n, shape: shapeOfType("string"), required: true, at: at})
 		return "{" + n + "}"
 	}
-	for _, re := range []*regexp.Regexp{pattern().colon, pattern().typed} {
+	for _, re := range []*regexp.Regexp{patterns().colonParam, patterns().typedParam} {
 		if m := re.FindStringSubmatch(part); m != nil {
 			s.text = name(strings.Join(m[1:], ""))
 			return s
 		}
 	}
-	if m := pattern().capitals.FindStringSubmatch(part); m != nil && shells {
+	// Only commands write placeholders in capitals; a described path may
+	// contain such a word.
+	if m := patterns().capitalsParam.FindStringSubmatch(part); m != nil && shells {
 		s.text = name(strings.ToLower(m[1] + m[2]))
 		return s
 	}
-	s.text = pattern().braced.ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
-	s.text = pattern().angled.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "<>")) })
+	s.text = patterns().bracedParam.ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
+	s.text = patterns().angledParam.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "<>")) })
 	if shells {
-		s.text = pattern().shell.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })
+		s.text = patterns().shellParam.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })
 	}
+	// Decoding must not create characters that mean something in a template.
 	if plain, err := url.PathUnescape(s.text); err == nil && len(s.params) == 0 && !strings.ContainsAny(plain, "/{}?#") {
 		s.text = plain
 	}
 	return s
 }
 
-// paramName makes a name that can stand in a template.
+// paramName returns a name with the characters that a path template allows.
 func paramName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' {
@@ -89,28 +96,28 @@ func paramName(s string) string {
 	return strings.Trim(s, "_")
 }
 
-// template is the path as operations have it.
-func (r *request) template() string {
+// pathTemplate returns the path as operations have it.
+func (r *request) pathTemplate() string {
 	var b strings.Builder
 	for _, s := range r.path {
 		b.WriteString("/" + s.text)
 	}
-	if r.slash || b.Len() == 0 {
+	if r.trailingSlash || b.Len() == 0 {
 		b.WriteString("/")
 	}
 	return b.String()
 }
 
-// looksLikeID says whether a part of a path names one thing among many, as a
+// looksLikeID reports whether a segment identifies one object among many, as a
 // number, UUID or hash does.
 func looksLikeID(s string) bool {
-	if pattern().wordlike.MatchString(s) || !pattern().digit.MatchString(s) {
+	if patterns().plainWord.MatchString(s) || !patterns().anyDigit.MatchString(s) {
 		return false
 	}
-	return pattern().numeric.MatchString(s) || pattern().uuid.MatchString(s) || pattern().hash.MatchString(s) || pattern().prefixed.MatchString(s) || pattern().long.MatchString(s)
+	return patterns().numeric.MatchString(s) || patterns().uuid.MatchString(s) || patterns().hexHash.MatchString(s) || patterns().prefixedID.MatchString(s) || patterns().longToken.MatchString(s)
 }
 
-// idName names the id that follows a part of a path: that of users is user_id.
+// idName returns the name for an id after a segment: after users it is user_id.
 func idName(before string) string {
 	before = paramName(before)
 	switch {
@@ -126,7 +133,7 @@ func idName(before string) string {
 	return strings.ReplaceAll(before, "-", "_") + "_id"
 }
 
-// nameIDs makes parameters of the ids in a path that was recorded.
+// nameIDs turns the ids in a recorded path into parameters.
 func (r *request) nameIDs() {
 	for i, s := range r.path {
 		before := ""
@@ -137,25 +144,26 @@ func (r *request) nameIDs() {
 			continue
 		}
 		k := "string"
-		if pattern().numeric.MatchString(s.text) {
+		if patterns().numeric.MatchString(s.text) {
 			k = "integer"
 		}
-		r.name1(i, idName(before), k)
+		r.setPathParam(i, idName(before), k)
 	}
 }
 
-// isVersion says whether a number in a path is the version of the API, as in
+// isVersion reports whether a number in a path is the version of the API, as in
 // /api/2/things.
 func isVersion(before, s string) bool {
 	switch strings.ToLower(before) {
 	case "api", "rest", "version", "v":
-		return len(s) <= 2 && pattern().numeric.MatchString(s)
+		return len(s) <= 2 && patterns().numeric.MatchString(s)
 	}
 	return false
 }
 
-// name1 makes a part of the path a parameter, under a name of its own.
-func (r *request) name1(i int, name, of string) {
+// setPathParam turns a segment into a parameter with a unique name. of is its
+// type.
+func (r *request) setPathParam(i int, name, of string) {
 	for taken := true; taken; {
 		taken = false
 		for _, s := range r.path {
@@ -167,5 +175,5 @@ func (r *request) name1(i int, name, of string) {
 			name += "_2"
 		}
 	}
-	r.path[i] = segment{text: "{" + name + "}", params: []field{{name: name, kind: kind(of), required: true, at: r.at}}}
+	r.path[i] = pathSegment{text: "{" + name + "}", params: []requestField{{name: name, shape: shapeOfType(of), required: true, at: r.at}}}
 }
