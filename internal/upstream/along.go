@@ -48,7 +48,7 @@ func (s *Server) listenAlong(sess *session) {
 		return
 	}
 	s.jobs.start(func() {
-		if err := sess.link.listen(s.ctx, nil, &along{s: s, sess: sess}); over(err) {
+		if err := sess.link.listen(s.ctx, nil, &along{s: s, sess: sess}); isLinkOver(err) {
 			s.drop(sess)
 		}
 		s.comeBack(sess)

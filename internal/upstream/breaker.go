@@ -81,7 +81,7 @@ func (b *breaker) failed(credentials string, err error) {
 		b.refused[credentials] = b.now().Add(authBreak)
 		return
 	}
-	if !counts(err) {
+	if !countsAsFailure(err) {
 		return
 	}
 	if b.failures >= breakAfter && !b.trial {
@@ -100,9 +100,9 @@ func (b *breaker) open() bool {
 	return b.failures >= breakAfter
 }
 
-// counts says whether an error means that the server is not well: its own
+// countsAsFailure says whether an error means that the server is not well: its own
 // errors, and callers who go away, do not.
-func counts(err error) bool {
+func countsAsFailure(err error) bool {
 	if _, own := errors.AsType[*wire.Error](err); own {
 		return false
 	}
@@ -110,9 +110,9 @@ func counts(err error) bool {
 	case junctor.CodeUnreachable, junctor.CodeTimeout:
 		return true
 	case junctor.CodeUpstream:
-		return !errors.Is(err, errGone) && (statusOf(err) == 0 || statusOf(err) >= 500)
+		return !errors.Is(err, errNotBegun) && (statusOf(err) == 0 || statusOf(err) >= 500)
 	case junctor.CodeUnavailable:
-		return errors.Is(err, errLost)
+		return errors.Is(err, errInterrupted)
 	default:
 		return false
 	}

@@ -26,8 +26,8 @@ func (o *Options) commandError(code junctor.Code, message, detail string, cause 
 	return &junctor.Error{Code: code, Message: message, Cause: cause}
 }
 
-// lastWords quotes the end of what the command wrote; "" where it wrote nothing.
-func (o *Options) lastWords() string {
+// quoteLastOutput quotes the end of what the command wrote; "" where it wrote nothing.
+func (o *Options) quoteLastOutput() string {
 	if words := lastLines(o.Command.Said()); words != "" {
 		return "it last wrote: " + words
 	}

@@ -27,7 +27,7 @@ func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
 		res, err := s.task(ctx, req)
 		if err != nil {
-			return catalog.Result{}, s.failure(req, err)
+			return catalog.Result{}, s.callError(req, err)
 		}
 		return res, nil
 	default:
@@ -37,7 +37,7 @@ func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	}
 	res, err := s.do(ctx, req, sink)
 	if err != nil {
-		return catalog.Result{}, s.failure(req, err)
+		return catalog.Result{}, s.callError(req, err)
 	}
 	return res, nil
 }
@@ -112,7 +112,7 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 			return nil, modern, err
 		}
 		req.Timing.Again(at, junctor.CodeOf(err))
-		if errors.Is(err, errGone) {
+		if errors.Is(err, errNotBegun) {
 			continue // a new session is opened: nothing is to be waited for
 		}
 		if pause(ctx, wait) != nil {
@@ -154,14 +154,14 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 }
 
 // mayRepeat says whether a request that failed may be sent again.
-func mayRepeat(err error, safe bool) bool { return notRun(err) || safe && broken(err) }
+func mayRepeat(err error, safe bool) bool { return cannotHaveRun(err) || safe && mayHaveRun(err) }
 
-// broken says that a request failed on the way, and may have run.
-func broken(err error) bool {
+// mayHaveRun says that a request failed on the way, and may have run.
+func mayHaveRun(err error) bool {
 	if _, own := errors.AsType[*wire.Error](err); own {
 		return false
 	}
-	if errors.Is(err, errLost) {
+	if errors.Is(err, errInterrupted) {
 		return true
 	}
 	status := statusOf(err)

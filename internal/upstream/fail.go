@@ -13,17 +13,17 @@ type linkError string
 func (e linkError) Error() string { return string(e) }
 
 const (
-	errGone   linkError = "the link is over, and the request was not begun"
-	errLost   linkError = "the link broke while the request was under way"
-	errSilent linkError = "the server says nothing by itself"
+	errNotBegun    linkError = "the link is over, and the request was not begun"
+	errInterrupted linkError = "the link broke while the request was under way"
+	errNoStream    linkError = "the server says nothing by itself"
 )
 
-// over says whether the link that gave err is of no more use.
-func over(err error) bool { return errors.Is(err, errGone) || errors.Is(err, errLost) }
+// isLinkOver says whether the link that gave err is of no more use.
+func isLinkOver(err error) bool { return errors.Is(err, errNotBegun) || errors.Is(err, errInterrupted) }
 
-// notRun says that the request of which err came cannot have run.
-func notRun(err error) bool {
-	if errors.Is(err, errGone) {
+// cannotHaveRun says that the request of which err came cannot have run.
+func cannotHaveRun(err error) bool {
+	if errors.Is(err, errNotBegun) {
 		return true
 	}
 	if _, own := errors.AsType[*wire.Error](err); own {
@@ -39,8 +39,8 @@ func notRun(err error) bool {
 	}
 }
 
-// missing says that the server does not know the method.
-func missing(err error) bool {
+// isMethodMissing says that the server does not know the method.
+func isMethodMissing(err error) bool {
 	e, own := errors.AsType[*wire.Error](err)
 	return own && e.Code == wire.CodeMethodNotFound
 }

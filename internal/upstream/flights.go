@@ -78,7 +78,7 @@ func (f *flights) beginOn(fl *flight, own interface{ Break() }, params []byte, p
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over != nil {
-		return &junctor.Error{Code: junctor.CodeUnavailable, Message: f.over.Error(), Cause: errGone}
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: f.over.Error(), Cause: errNotBegun}
 	}
 	if f.byID == nil {
 		f.byID, f.byToken = map[string]*flight{}, map[string]*flight{}
@@ -300,12 +300,12 @@ func (f *flights) asked(method string) (peer, *wire.Error) {
 	}
 	switch {
 	case f.ambiguous == nil && several:
-		return nil, errWhose
+		return nil, errAmbiguousCall
 	case f.ambiguous == nil:
 		return nil, &wire.Error{Code: wire.CodeInternal, Message: "no call is under way that could answer"}
 	}
 	if anyMay := f.ambiguous(); several && !anyMay {
-		return nil, errWhose
+		return nil, errAmbiguousCall
 	}
 	return f.answerer(fl), nil
 }

@@ -191,7 +191,7 @@ func (l *httpLink) call(ctx context.Context, method string, params []byte, p pee
 		result, err = x.read(ctx, resp)
 	}
 	if err != nil && l.ctx.Err() != nil {
-		return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed while the call ran", Cause: errLost}
+		return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed while the call ran", Cause: errInterrupted}
 	}
 	if err != nil && ctx.Err() != nil {
 		l.abandon(x.id, method) //nolint:contextcheck // the call's own context has ended
@@ -248,7 +248,7 @@ func (l *httpLink) question(ctx context.Context, m *wire.Message, p peer, refuse
 // close implements link.
 func (l *httpLink) close() error {
 	l.cancel() // first: what ends now ends because of it
-	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errLost})
+	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
 	l.asks.close()
 	l.work.close()
 	if !l.session {

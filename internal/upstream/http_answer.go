@@ -37,25 +37,25 @@ func (o *Options) readBody(ctx context.Context, who limit.Party, buf []byte, bod
 	case err == nil:
 		return buf, nil
 	case errors.Is(err, limit.ErrTooLong):
-		return nil, tooLarge(most)
+		return nil, tooLargeError(most)
 	}
-	return nil, notKept(err)
+	return nil, memoryError(err)
 }
 
-// notKept makes an error of the byte budget one that nobody repeats a call for: the
+// memoryError makes an error of the byte budget one that nobody repeats a call for: the
 // call ran, and its result was not read.
-func notKept(err error) error {
+func memoryError(err error) error {
 	e, ok := errors.AsType[*junctor.Error](err)
 	if !ok || e.Code != junctor.CodeLimited && e.Code != junctor.CodeUnavailable && e.Code != junctor.CodeTooLarge {
 		return err
 	}
-	return &junctor.Error{Code: junctor.CodeTooLarge, RetryAfter: e.RetryAfter, Message: "the server answered, but the result was not read: " + e.Message, Cause: errNotKept}
+	return &junctor.Error{Code: junctor.CodeTooLarge, RetryAfter: e.RetryAfter, Message: "the server answered, but the result was not read: " + e.Message, Cause: errNoMemory}
 }
 
-// errNotKept marks a result that was not read for want of memory.
-const errNotKept linkError = "there was no room for the result"
+// errNoMemory marks a result that was not read for want of memory.
+const errNoMemory linkError = "there was no room for the result"
 
-func tooLarge(most int64) error {
+func tooLargeError(most int64) error {
 	return junctor.Errorf(junctor.CodeTooLarge, "the server's answer is larger than the %d bytes that are taken; --max-result sets the limit", most)
 }
 
@@ -78,13 +78,13 @@ func (o *Options) statusError(resp reply, carried http.Header, session, modern b
 	status, who := resp.status, "server "+o.ID
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return unauthenticated(who, resp, carried.Get("Authorization") != "")
+		return refusalError(who, resp, carried.Get("Authorization") != "")
 	case status == http.StatusNotFound && session:
-		return &junctor.Error{Code: junctor.CodeUnavailable, Message: who + " has ended its session", Cause: errGone}
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: who + " has ended its session", Cause: errNotBegun}
 	}
-	if e := bodyError(body); e != nil {
+	if e := parseBodyError(body); e != nil {
 		if modern && e.Code == wire.CodeUnsupportedVersion {
-			return &junctor.Error{Code: junctor.CodeUpstream, Message: who + " no longer speaks the version " + wire.Modern, Cause: errGone}
+			return &junctor.Error{Code: junctor.CodeUpstream, Message: who + " no longer speaks the version " + wire.Modern, Cause: errNotBegun}
 		}
 		return e
 	}
@@ -94,31 +94,31 @@ func (o *Options) statusError(resp reply, carried http.Header, session, modern b
 		return &junctor.Error{Code: junctor.CodeTooLarge, Message: said + ": the request is larger than it takes"}
 	case status == http.StatusTooManyRequests:
 		// Not tried again by itself: it asked for fewer requests.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: said + ": it takes no more requests for now", RetryAfter: retryAfter(resp.header)}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: said + ": it takes no more requests for now", RetryAfter: parseRetryAfter(resp.header)}
 	case status == http.StatusServiceUnavailable && resp.header.Get("Retry-After") != "":
-		return &junctor.Error{Code: junctor.CodeUnavailable, Message: said, RetryAfter: max(retryAfter(resp.header), time.Millisecond)}
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: said, RetryAfter: max(parseRetryAfter(resp.header), time.Millisecond)}
 	case modern && (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed):
 		// A modern server says why: this one has become something else.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &answerError{status, errGone}}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &httpStatusError{status, errNotBegun}}
 	}
-	return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &answerError{status: status}}
+	return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &httpStatusError{status: status}}
 }
 
-// answerError keeps the status of an answer for those who decide by it.
-type answerError struct {
+// httpStatusError keeps the status of an answer for those who decide by it.
+type httpStatusError struct {
 	status int
 	cause  error
 }
 
-func (h *answerError) Error() string { return "HTTP " + strconv.Itoa(h.status) }
-func (h *answerError) Unwrap() error { return h.cause }
+func (h *httpStatusError) Error() string { return "HTTP " + strconv.Itoa(h.status) }
+func (h *httpStatusError) Unwrap() error { return h.cause }
 
 // HTTPStatus is for those who decide by it and do not know this package.
-func (h *answerError) HTTPStatus() int { return h.status }
+func (h *httpStatusError) HTTPStatus() int { return h.status }
 
 // statusOf gives the HTTP status that an error came from; 0 is none.
 func statusOf(err error) int {
-	if h, ok := errors.AsType[*answerError](err); ok {
+	if h, ok := errors.AsType[*httpStatusError](err); ok {
 		return h.status
 	}
 	return 0
@@ -143,8 +143,8 @@ func RefusalOf(err error) *Refusal {
 	return r
 }
 
-// unauthenticated is the answer to credentials that a server does not take.
-func unauthenticated(who string, resp reply, given bool) error {
+// refusalError is the answer to credentials that a server does not take.
+func refusalError(who string, resp reply, given bool) error {
 	status := resp.status
 	refusal := &Refusal{Status: status, Challenge: resp.header.Get("WWW-Authenticate")}
 	refusal.Date, _ = http.ParseTime(resp.header.Get("Date"))
@@ -153,13 +153,13 @@ func unauthenticated(who string, resp reply, given bool) error {
 		what = " wants credentials"
 	}
 	return &junctor.Error{
-		Code: junctor.CodeUnauthenticated, Cause: &answerError{status, refusal},
+		Code: junctor.CodeUnauthenticated, Cause: &httpStatusError{status, refusal},
 		Message: who + what + " (HTTP " + strconv.Itoa(status) + "): check the ones that are stored for it",
 	}
 }
 
-// bodyError gives the JSON-RPC error in a body; nil when it holds none.
-func bodyError(body []byte) *wire.Error {
+// parseBodyError gives the JSON-RPC error in a body; nil when it holds none.
+func parseBodyError(body []byte) *wire.Error {
 	var m wire.Message
 	if len(body) == 0 || m.Parse(body) != nil {
 		return nil //nolint:nilerr // what is no message holds no error
@@ -171,8 +171,8 @@ func bodyError(body []byte) *wire.Error {
 	return e
 }
 
-// retryAfter reads when to come back: seconds, or a date. 0 is not said.
-func retryAfter(h header) time.Duration {
+// parseRetryAfter reads when to come back: seconds, or a date. 0 is not said.
+func parseRetryAfter(h header) time.Duration {
 	v := h.Get("Retry-After")
 	if n, err := strconv.ParseUint(v, 10, 64); err == nil {
 		return junctor.BoundDuration(float64(n), time.Second, 24*time.Hour)

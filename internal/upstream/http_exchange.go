@@ -124,14 +124,14 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 	if resp.status != http.StatusOK {
 		defer finish(resp.body)
 		if resp.status/100 == 2 {
-			return nil, x.upstream("answered a request with HTTP " + strconv.Itoa(resp.status) + " and no result")
+			return nil, x.upstreamError("answered a request with HTTP " + strconv.Itoa(resp.status) + " and no result")
 		}
 		return nil, x.l.statusError(resp)
 	}
 	stream, ok := isStream(resp.header)
 	if !ok {
 		defer finish(resp.body)
-		return nil, x.upstream("answered with the content type " + x.l.o.said(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
+		return nil, x.upstreamError("answered with the content type " + x.l.o.said(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
 	}
 	if stream {
 		return x.stream(ctx, resp.body)
@@ -158,29 +158,29 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 	})
 	switch {
 	case err != nil:
-		return nil, x.broken("sent what is no JSON-RPC message", err)
+		return nil, x.brokenError("sent what is no JSON-RPC message", err)
 	case x.unasked || found.err == nil && found.result == nil:
-		return nil, x.misplaced()
+		return nil, x.rejectMisplaced()
 	}
 	return found.result, found.err
 }
 
-// misplaced is the error of an answer to another request than the one that was
+// rejectMisplaced is the error of an answer to another request than the one that was
 // sent. The connection is not used again: what comes on it next may be an answer
 // to nothing, too.
-func (x *exchange) misplaced() error {
+func (x *exchange) rejectMisplaced() error {
 	x.over.Break()
 	if x.conn != nil {
 		_ = x.conn.Close()
 	}
-	return x.upstream("answered another request than the one it was sent")
+	return x.upstreamError("answered another request than the one it was sent")
 }
 
-func (x *exchange) upstream(what string) error {
+func (x *exchange) upstreamError(what string) error {
 	return junctor.Errorf(junctor.CodeUpstream, "server %s %s", x.l.o.ID, what)
 }
 
-func (x *exchange) broken(what string, cause error) error {
+func (x *exchange) brokenError(what string, cause error) error {
 	return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.l.o.ID + " " + what, Cause: cause}
 }
 
@@ -260,8 +260,8 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) ([]byte, erro
 		if ctx.Err() != nil {
 			return nil, junctor.AsError(ctx.Err())
 		}
-		if failures++; x.l.isModern || x.lastID == "" || failures > maxResumes || errors.Is(err, wire.ErrTooLong) || errors.Is(err, errNotKept) {
-			return nil, x.ended(err)
+		if failures++; x.l.isModern || x.lastID == "" || failures > maxResumes || errors.Is(err, wire.ErrTooLong) || errors.Is(err, errNoMemory) {
+			return nil, x.streamError(err)
 		}
 		resp, err := x.resume(x.tied(ctx)) //nolint:bodyclose // events does
 		if err != nil {
@@ -271,15 +271,15 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) ([]byte, erro
 	}
 }
 
-// ended is why a stream gave no answer.
-func (x *exchange) ended(err error) error {
+// streamError is why a stream gave no answer.
+func (x *exchange) streamError(err error) error {
 	if errors.Is(err, wire.ErrTooLong) {
-		return tooLarge(x.l.o.MaxBytes)
+		return tooLargeError(x.l.o.MaxBytes)
 	}
 	if own, ok := errors.AsType[*junctor.Error](err); ok && own.Code != junctor.CodeInternal {
 		return own
 	}
-	return x.broken("ended its stream without an answer", err)
+	return x.brokenError("ended its stream without an answer", err)
 }
 
 // resume asks for the rest of a stream, once the server wants to be asked.
@@ -293,13 +293,13 @@ func (x *exchange) resume(ctx context.Context) (*http.Response, error) {
 		if err == nil {
 			return resp, nil
 		}
-		if last = err; ctx.Err() != nil || statusOf(err) >= 400 && statusOf(err) < 500 || errors.Is(err, errGone) {
+		if last = err; ctx.Err() != nil || statusOf(err) >= 400 && statusOf(err) < 500 || errors.Is(err, errNotBegun) {
 			break
 		}
 	}
-	if over(last) || statusOf(last) != 0 {
+	if isLinkOver(last) || statusOf(last) != 0 {
 		// The request was taken; what became of it is not known.
-		return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.l.o.ID + " broke off its answer and gives no more of it", Cause: errLost}
+		return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.l.o.ID + " broke off its answer and gives no more of it", Cause: errInterrupted}
 	}
 	return nil, last
 }
@@ -319,7 +319,7 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
 		defer finish(resp.Body)
 		if resp.StatusCode == http.StatusOK {
-			return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " has no event stream where one belongs", Cause: &answerError{status: http.StatusMethodNotAllowed}}
+			return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " has no event stream where one belongs", Cause: &httpStatusError{status: http.StatusMethodNotAllowed}}
 		}
 		return nil, l.statusError(replyOf(resp))
 	}
@@ -362,10 +362,10 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answe
 			}
 		})
 		if err != nil {
-			return nil, progressed, x.broken("sent what is no JSON-RPC message", err)
+			return nil, progressed, x.brokenError("sent what is no JSON-RPC message", err)
 		}
 		if x.unasked {
-			found = &answer{err: x.misplaced()}
+			found = &answer{err: x.rejectMisplaced()}
 			_ = body.Close()
 			return found, progressed, nil
 		}
@@ -388,7 +388,7 @@ func (o *Options) growthFor(ctx context.Context, who limit.Party) growth {
 func (g growth) grow(buf []byte, n int) ([]byte, error) {
 	buf, err := g.Grow(buf, n)
 	if err != nil {
-		return buf, notKept(err)
+		return buf, memoryError(err)
 	}
 	return buf, nil
 }

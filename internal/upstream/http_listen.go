@@ -39,7 +39,7 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p peer) erro
 	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
 		err := l.statusError(replyOf(resp))
 		if e, ok := errors.AsType[*wire.Error](err); resp.StatusCode == http.StatusOK || ok && (e.Code == wire.CodeMethodNotFound || e.Code == wire.CodeInvalidParams) {
-			return errSilent
+			return errNoStream
 		}
 		return err
 	}
@@ -54,9 +54,9 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p peer) erro
 		}
 	})
 	if ended {
-		return errSilent
+		return errNoStream
 	}
-	return broke(ctx, l.o.ID, err)
+	return streamEndedError(ctx, l.o.ID, err)
 }
 
 // listenLegacy keeps the GET stream of a session open.
@@ -67,10 +67,10 @@ func (l *httpLink) listenLegacy(ctx context.Context) error {
 		l.hearOnce.Do(func() { close(l.streaming) })
 		switch status := statusOf(err); {
 		case err == nil:
-		case errors.Is(err, errGone):
+		case errors.Is(err, errNotBegun):
 			return err
 		case status >= 400 && status < 500:
-			return errSilent
+			return errNoStream
 		case ctx.Err() != nil:
 			return junctor.AsError(ctx.Err())
 		}
@@ -91,7 +91,7 @@ func (l *httpLink) listenLegacy(ctx context.Context) error {
 			failures = 0
 		}
 		if failures > maxResumes {
-			return broke(ctx, l.o.ID, err)
+			return streamEndedError(ctx, l.o.ID, err)
 		}
 		if err := pause(ctx, retryDelay(retry)<<min(failures, 5)); err != nil {
 			return err
@@ -133,8 +133,8 @@ func readEvents(body interface{ Read([]byte) (int, error) }, most int, room grow
 	}
 }
 
-// broke is why a stream ended that should have gone on.
-func broke(ctx context.Context, id string, err error) error {
+// streamEndedError is why a stream ended that should have gone on.
+func streamEndedError(ctx context.Context, id string, err error) error {
 	if ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())
 	}

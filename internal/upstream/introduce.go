@@ -17,11 +17,11 @@ const (
 	takeIn = 50 * time.Millisecond
 )
 
-// errOver is the end of a question whose call ended before it was answered.
-const errOver linkError = "the call that could have answered is over"
+// errCallOver is the end of a question whose call ended before it was answered.
+const errCallOver linkError = "the call that could have answered is over"
 
-// errWhose is the answer to a question that may be anybody's.
-var errWhose = &wire.Error{Code: wire.CodeInternal, Message: "several calls are under way, and the request does not say to which it belongs; send it on the stream of its call"}
+// errAmbiguousCall is the answer to a question that may be anybody's.
+var errAmbiguousCall = &wire.Error{Code: wire.CodeInternal, Message: "several calls are under way, and the request does not say to which it belongs; send it on the stream of its call"}
 
 // answerer is the peer of a question that names no call: the call that was under
 // way when it came, and when that ends without an answer, the next one.
@@ -35,7 +35,7 @@ func (a *answerer) ask(ctx context.Context, method string, params []byte) ([]byt
 	for p := a.first; ; {
 		if p != nil {
 			result, err := p.ask(ctx, method, params)
-			if !errors.Is(err, errOver) {
+			if !errors.Is(err, errCallOver) {
 				return result, err
 			}
 		}
@@ -60,7 +60,7 @@ func (f *flights) await(ctx context.Context) (peer, error) {
 		f.mu.Unlock()
 		switch {
 		case several && (f.ambiguous == nil || !f.ambiguous()):
-			return nil, errWhose
+			return nil, errAmbiguousCall
 		case fl != nil:
 			return fl.peer, nil
 		}

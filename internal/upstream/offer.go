@@ -76,7 +76,7 @@ func (s *Server) Offer(ctx context.Context) (*catalog.Offer, error) {
 		return l.offer, nil
 	}
 	if _, err := s.refresh(ctx, true); err != nil {
-		return nil, s.failure(&catalog.Request{}, err)
+		return nil, s.callError(&catalog.Request{}, err)
 	}
 	s.wakeUp()
 	return s.known(), nil
@@ -110,7 +110,7 @@ func (s *Server) refreshOn(ctx context.Context, ifStale, lazy bool) (changed boo
 	}
 	a.lazy = lazy
 	for try := 1; ; try++ {
-		if changed, err = s.refreshOnce(ctx, a); err == nil || try > 1 || ctx.Err() != nil || !over(err) {
+		if changed, err = s.refreshOnce(ctx, a); err == nil || try > 1 || ctx.Err() != nil || !isLinkOver(err) {
 			return changed, err
 		}
 	}
@@ -222,7 +222,7 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 	var cursor []byte
 	for range maxPages {
 		result, err := p.l.roundTrip(ctx, method, p.params(cursor), nil)
-		if missing(err) {
+		if isMethodMissing(err) {
 			return nil // declared, and not there: nothing is
 		}
 		if err != nil {

@@ -71,12 +71,12 @@ func (d *opener) open(ctx context.Context, op opening) (link, error) {
 		return newHTTPLink(op.options(d.o), hello, op, d.mirrors), nil
 	case mannerLegacy:
 		l, err := d.initialize(ctx, op)
-		if status := statusOf(err); status < 400 || status > 499 || inconclusive(err) {
+		if status := statusOf(err); status < 400 || status > 499 || isInconclusive(err) {
 			return l, err
 		}
 	case mannerSSE:
 		l, err := openSSE(ctx, op.options(d.o), op)
-		if status := statusOf(err); status < 400 || status > 499 || inconclusive(err) {
+		if status := statusOf(err); status < 400 || status > 499 || isInconclusive(err) {
 			return l, err
 		}
 	case mannerUnknown:
@@ -85,8 +85,8 @@ func (d *opener) open(ctx context.Context, op opening) (link, error) {
 	return d.probe(ctx, op)
 }
 
-// inconclusive says that a failure tells nothing about how the server speaks.
-func inconclusive(err error) bool {
+// isInconclusive says that a failure tells nothing about how the server speaks.
+func isInconclusive(err error) bool {
 	if _, own := errors.AsType[*wire.Error](err); own {
 		return false
 	}
@@ -116,12 +116,12 @@ func (d *opener) probe(ctx context.Context, op opening) (link, error) {
 	l, err := d.initialize(ctx, op)
 	switch status := statusOf(err); {
 	case err == nil:
-		if !inconclusive(first) {
+		if !isInconclusive(first) {
 			d.learn(mannerLegacy, greeting{})
 		}
 		return l, nil
 	case status == http.StatusBadRequest, status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-	case first != nil && inconclusive(first):
+	case first != nil && isInconclusive(first):
 		return nil, first
 	default:
 		return nil, err
@@ -188,13 +188,13 @@ func (l *httpLink) handshake(ctx context.Context, declared []byte) error {
 	params := l.o.initializeParams(declared)
 	resp, err := x.postMessage(ctx, wire.MethodInitialize, nil, wire.AppendRequest(nil, x.id, wire.MethodInitialize, params))
 	if err != nil {
-		return whenEnded(ctx, err)
+		return contextError(ctx, err)
 	}
 	id := resp.header.Get(wire.HeaderSessionID)
 	result, err := x.read(ctx, resp)
 	if e, own := errors.AsType[*wire.Error](err); own && resp.status != http.StatusOK {
 		// What the status says counts here: it decides what is tried next.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + l.o.said(e.Message), Cause: &answerError{status: resp.status}}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + l.o.said(e.Message), Cause: &httpStatusError{status: resp.status}}
 	}
 	if err != nil {
 		return err

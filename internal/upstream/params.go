@@ -264,9 +264,9 @@ func (a abilities) can(method string) bool {
 // newToken makes a progress token that no other call to this server has.
 func (s *Server) newToken() string { return strconv.FormatUint(s.tokens.Add(1), 10) }
 
-// failure is the Error for what a call ended with. The server's own error is
+// callError is the Error for what a call ended with. The server's own error is
 // its cause where a caller can make something of it: doors pass it on as it is.
-func (s *Server) failure(req *catalog.Request, err error) error {
+func (s *Server) callError(req *catalog.Request, err error) error {
 	e, own := errors.AsType[*wire.Error](err)
 	if !own {
 		out := *junctor.AsError(err)
@@ -277,7 +277,7 @@ func (s *Server) failure(req *catalog.Request, err error) error {
 		}
 		return &out
 	}
-	e = s.scrubbed(e)
+	e = s.scrubError(e)
 	message := "server " + s.o.ID + " answered: " + clip(e.Message)
 	switch {
 	case e.Code == wire.CodeResourceNotFound, e.Code == wire.CodeInvalidParams && req.Kind == junctor.KindResource:
@@ -292,9 +292,9 @@ func (s *Server) failure(req *catalog.Request, err error) error {
 	}
 }
 
-// scrubbed is the server's own error without what is secret about the server: it
+// scrubError is the server's own error without what is secret about the server: it
 // may repeat what it was sent.
-func (s *Server) scrubbed(e *wire.Error) *wire.Error {
+func (s *Server) scrubError(e *wire.Error) *wire.Error {
 	out := &wire.Error{Code: e.Code, Message: s.o.Scrub(e.Message), Data: e.Data}
 	if e.Data != nil {
 		if data := s.o.Scrub(string(e.Data)); data != string(e.Data) && wire.Check([]byte(data)) == nil {

@@ -161,7 +161,7 @@ func (c *call) ask(ctx context.Context, method string, params []byte) ([]byte, e
 		return result, nil
 	case <-c.done:
 		c.forget(q)
-		return nil, errOver
+		return nil, errCallOver
 	case <-ctx.Done():
 		c.forget(q)
 		return nil, junctor.AsError(ctx.Err())

@@ -155,7 +155,7 @@ func (s *Server) adopt(a access, l link, known *listed, took time.Duration) {
 // its command wrote. It is for whoever may read the server's state.
 func (s *Server) probeError(err error) error {
 	if e, own := errors.AsType[*wire.Error](err); own {
-		e = s.scrubbed(e)
+		e = s.scrubError(e)
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + s.o.ID + " answered: " + clip(e.Message), Cause: e}
 	}
 	out := *junctor.AsError(err)

@@ -113,7 +113,7 @@ func (s *Server) find(a access) (sess, first *session, err error) {
 		}
 	}
 	if sess == nil && a.lazy {
-		return nil, nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + s.o.ID + " is not running", Cause: errGone}
+		return nil, nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + s.o.ID + " is not running", Cause: errNotBegun}
 	}
 	if sess == nil {
 		if sess, err = s.begin(key, a); err != nil {
@@ -368,10 +368,10 @@ func (s *Server) ended(sess *session, took time.Duration, err error) {
 	case code == junctor.CodeTimeout && !s.breaker.open():
 		// One call that took too long says nothing of the server: others may be
 		// answered. Several in a row do.
-	case counts(err) || code == junctor.CodeUnauthenticated && !own:
+	case countsAsFailure(err) || code == junctor.CodeUnauthenticated && !own:
 		s.saw(sess.link, took, err)
 	}
-	if over(err) || junctor.CodeOf(err) == junctor.CodeUnauthenticated {
+	if isLinkOver(err) || junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		if sess.link.modern() {
 			s.opener.forget()
 		}

@@ -51,7 +51,7 @@ func (l *sseLink) connect(ctx context.Context, declared []byte) error {
 	resp, err := send(l.ctx, l.o.Stream, http.MethodGet, l.o.URL.String(), h, nil) //nolint:contextcheck // it outlives its opening
 	if err != nil {
 		close(l.ended)
-		return whenEnded(ctx, err)
+		return contextError(ctx, err)
 	}
 	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
 		defer finish(resp.Body)
@@ -75,7 +75,7 @@ func (l *sseLink) connect(ctx context.Context, declared []byte) error {
 	}
 	result, err := l.roundTrip(ctx, wire.MethodInitialize, l.o.initializeParams(declared), nil)
 	if err != nil {
-		return whenEnded(ctx, err)
+		return contextError(ctx, err)
 	}
 	if l.greeting, err = readInitialize(l.o.ID, result); err != nil {
 		return err
@@ -83,8 +83,8 @@ func (l *sseLink) connect(ctx context.Context, declared []byte) error {
 	return l.notify(ctx, wire.NoteInitialized, nil)
 }
 
-// whenEnded gives the end of ctx where that is why something failed.
-func whenEnded(ctx context.Context, err error) error {
+// contextError gives the end of ctx where that is why something failed.
+func contextError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())
 	}
@@ -101,7 +101,7 @@ func (l *sseLink) read(body io.ReadCloser, endpoint chan<- string) {
 		e, err := r.Next()
 		room.Settle()
 		if err != nil {
-			l.over(err)
+			l.failStream(err)
 			return
 		}
 		switch {
@@ -116,9 +116,9 @@ func (l *sseLink) read(body io.ReadCloser, endpoint chan<- string) {
 	}
 }
 
-// over ends the calls of a stream that broke.
-func (l *sseLink) over(err error) {
-	l.flights.fail(&junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errors.Join(errLost, err)})
+// failStream ends the calls of a stream that broke.
+func (l *sseLink) failStream(err error) {
+	l.flights.fail(&junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errors.Join(errInterrupted, err)})
 	close(l.ended)
 }
 
@@ -182,7 +182,7 @@ func (l *sseLink) listen(ctx context.Context, _ []byte, p peer) error {
 	defer l.flights.listening(p)()
 	select {
 	case <-l.ended:
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errGone}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errNotBegun}
 	case <-ctx.Done():
 		return junctor.AsError(ctx.Err())
 	}
@@ -190,7 +190,7 @@ func (l *sseLink) listen(ctx context.Context, _ []byte, p peer) error {
 
 // close implements link.
 func (l *sseLink) close() error {
-	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errLost})
+	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
 	l.cancel()
 	l.asks.close()
 	l.work.close()

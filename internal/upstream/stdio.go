@@ -55,16 +55,16 @@ func (p patience) orDefault() patience {
 // their variables are masked, and Secrets.
 func (c *Command) Said() string { return c.said.text() }
 
-// errDied is the end of a child that was asked for its era. Some servers end
+// errExitedOnDiscover is the end of a child that was asked for its era. Some servers end
 // when they hear a method that they do not know.
-const errDied linkError = "the child ended when it was asked for its era"
+const errExitedOnDiscover linkError = "the child ended when it was asked for its era"
 
 // openStdio starts a child and shakes hands with it. It waits while the command
 // rests after a crash, and fails where that takes long.
 func openStdio(ctx context.Context, o *Options, op opening) (link, error) {
 	crew := &o.Command.crew
 	l, err := tryStdio(ctx, o, op)
-	if errors.Is(err, errDied) {
+	if errors.Is(err, errExitedOnDiscover) {
 		crew.setBlunt(true)
 		l, err = tryStdio(ctx, o, op)
 	}
@@ -100,11 +100,11 @@ func tryStdio(ctx context.Context, o *Options, op opening) (*stdioLink, error) {
 // greet finds out which era the server is of, and shakes hands as that wants.
 func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 	if l.o.Command.crew.isBlunt() {
-		return l.refusal(l.initialize(ctx, declared))
+		return l.refusalError(l.initialize(ctx, declared))
 	}
 	asked := &flight{}
 	if err := l.begin(ctx, asked, wire.MethodServerDiscover, l.o.discoverParams(), nil); err != nil {
-		return l.failed(ctx, err, errDied)
+		return l.handshakeError(ctx, err, errExitedOnDiscover)
 	}
 	defer l.flights.end(asked)
 	soon, cancel := context.WithTimeout(ctx, l.patience.silence)
@@ -120,8 +120,8 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 	case refused && isModernError(own) && !speaksLegacy(own):
 		return junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", l.o.ID, l.o.said(own.Message))
 	case refused:
-	case over(err), ctx.Err() != nil:
-		return l.failed(ctx, err, errDied)
+	case isLinkOver(err), ctx.Err() != nil:
+		return l.handshakeError(ctx, err, errExitedOnDiscover)
 	}
 	// Silence, or an answer that no modern server gives.
 	err = l.initialize(ctx, declared)
@@ -140,14 +140,14 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 		case <-ctx.Done():
 		}
 	}
-	return l.refusal(err)
+	return l.refusalError(err)
 }
 
 // initialize is the legacy handshake.
 func (l *stdioLink) initialize(ctx context.Context, declared []byte) error {
 	result, err := l.roundTrip(ctx, wire.MethodInitialize, l.o.initializeParams(declared), nil)
 	if err != nil {
-		return l.failed(ctx, err, nil)
+		return l.handshakeError(ctx, err, nil)
 	}
 	if l.greeting, err = readInitialize(l.o.ID, result); err != nil {
 		return err
@@ -155,23 +155,23 @@ func (l *stdioLink) initialize(ctx context.Context, declared []byte) error {
 	return l.notify(ctx, wire.NoteInitialized, nil)
 }
 
-// refusal puts the server's own error in words.
-func (l *stdioLink) refusal(err error) error {
+// refusalError puts the server's own error in words.
+func (l *stdioLink) refusalError(err error) error {
 	if own, refused := errors.AsType[*wire.Error](err); refused {
 		return junctor.Errorf(junctor.CodeUpstream, "server %s refused to be initialized: %s", l.o.ID, l.o.said(own.Message))
 	}
 	return err
 }
 
-// failed says why a handshake did not come about, with what the child wrote last
+// handshakeError says why a handshake did not come about, with what the child wrote last
 // for those who may read it.
 // An error of the server itself stays what it is.
-func (l *stdioLink) failed(ctx context.Context, err, died error) error {
+func (l *stdioLink) handshakeError(ctx context.Context, err, died error) error {
 	switch {
-	case over(err):
+	case isLinkOver(err):
 		select {
 		case <-l.ended:
-			return l.ending(junctor.CodeUnreachable, died)
+			return l.exitError(junctor.CodeUnreachable, died)
 		case <-ctx.Done():
 		}
 	case ctx.Err() == nil:
@@ -179,7 +179,7 @@ func (l *stdioLink) failed(ctx context.Context, err, died error) error {
 	}
 	fault := junctor.AsError(ctx.Err())
 	if fault.Code == junctor.CodeTimeout {
-		fault = l.o.commandError(fault.Code, "server "+l.o.ID+" was started but did not answer in time", l.o.lastWords(), fault.Cause)
+		fault = l.o.commandError(fault.Code, "server "+l.o.ID+" was started but did not answer in time", l.o.quoteLastOutput(), fault.Cause)
 	}
 	return fault
 }

@@ -54,18 +54,18 @@ func (l *stdioLink) begin(ctx context.Context, fl *flight, method string, params
 	buf := make([]byte, 0, len(params)+len(method)+64)
 	if err := l.write(ctx, wire.AppendRequest(buf, fl.id, method, params)); err != nil {
 		l.flights.end(fl)
-		return l.unsent(ctx, err)
+		return l.unsentError(ctx, err)
 	}
 	return nil
 }
 
-// unsent is why a message cannot have reached the server.
-func (l *stdioLink) unsent(ctx context.Context, err error) error {
+// unsentError is why a message cannot have reached the server.
+func (l *stdioLink) unsentError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())
 	}
 	l.work.start(func() { l.process.Stop(0) }) // whoever does not read is of no use
-	return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + l.o.ID + " no longer reads", Cause: errors.Join(errGone, err)}
+	return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + l.o.ID + " no longer reads", Cause: errors.Join(errNotBegun, err)}
 }
 
 // roundTrip implements link.
@@ -97,7 +97,7 @@ func (l *stdioLink) abandon(id []byte) {
 // notify implements link.
 func (l *stdioLink) notify(ctx context.Context, method string, params []byte) error {
 	if err := l.write(ctx, wire.AppendNotification(nil, method, params)); err != nil {
-		return l.unsent(ctx, err)
+		return l.unsentError(ctx, err)
 	}
 	return nil
 }
@@ -109,14 +109,14 @@ func (l *stdioLink) listen(ctx context.Context, params []byte, p peer) error {
 	if !l.isModern {
 		select {
 		case <-l.ended:
-			return l.ending(junctor.CodeUpstream, errGone)
+			return l.exitError(junctor.CodeUpstream, errNotBegun)
 		case <-ctx.Done():
 			return junctor.AsError(ctx.Err())
 		}
 	}
 	_, err := l.request(ctx, &flight{hears: p}, wire.MethodSubscriptionsListen, params, nil)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
-		return errSilent
+		return errNoStream
 	}
 	if err == nil { // ended by the server: it may be begun again
 		err = junctor.Errorf(junctor.CodeUpstream, "server %s ended its stream", l.o.ID)
@@ -137,7 +137,7 @@ func (l *stdioLink) read() {
 		room.Settle()
 		switch {
 		case errors.Is(err, wire.ErrTooLong): // told with the call's id when the line is over
-		case errors.Is(err, errNotKept):
+		case errors.Is(err, errNoMemory):
 			l.failLine(long.id(), err)
 		case err != nil:
 			l.bury(err)
@@ -159,7 +159,7 @@ func (l *stdioLink) heard(m *wire.Message) { l.flights.heard(l.ctx, m, &l.asks, 
 
 // tooLong fails the call whose answer did not fit; id is "" where the line does
 // not show it.
-func (l *stdioLink) tooLong(id string) { l.failLine(id, tooLarge(l.o.MaxBytes)) }
+func (l *stdioLink) tooLong(id string) { l.failLine(id, tooLargeError(l.o.MaxBytes)) }
 
 // failLine fails the call whose answer is not taken, for the reason why.
 func (l *stdioLink) failLine(id string, why error) {
@@ -185,7 +185,7 @@ func (l *stdioLink) bury(cause error) {
 	}
 	l.said.close()
 	l.leaves()
-	l.flights.fail(l.ending(junctor.CodeUpstream, errors.Join(errLost, cause)))
+	l.flights.fail(l.exitError(junctor.CodeUpstream, errors.Join(errInterrupted, cause)))
 	if !l.stopping.Load() {
 		l.o.Logger.Warn("the process of a server ended by itself", "server", l.o.ID, "exit", l.exit())
 	}
@@ -199,9 +199,9 @@ func (l *stdioLink) leaves() {
 	l.leaving.Do(func() { l.o.Command.crew.leaves(l.verdict()) })
 }
 
-// ending is the error that the child has ended, and how.
-func (l *stdioLink) ending(code junctor.Code, cause error) *junctor.Error {
-	return l.o.commandError(code, "the process of server "+l.o.ID+" has ended ("+l.exit()+")", l.o.lastWords(), cause)
+// exitError is the error that the child has ended, and how.
+func (l *stdioLink) exitError(code junctor.Code, cause error) *junctor.Error {
+	return l.o.commandError(code, "the process of server "+l.o.ID+" has ended ("+l.exit()+")", l.o.quoteLastOutput(), cause)
 }
 
 // close implements link.
@@ -214,7 +214,7 @@ func (l *stdioLink) close() error {
 func (l *stdioLink) stop() {
 	l.stopping.Store(true)
 	l.leaves()
-	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the process of server " + l.o.ID + " was stopped", Cause: errLost})
+	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the process of server " + l.o.ID + " was stopped", Cause: errInterrupted})
 	l.cancel()
 	l.asks.close()
 	l.leave()

@@ -205,7 +205,7 @@ func TestStdioSharedChild(t *testing.T) {
 	if alive(started[0]) {
 		t.Error("the child was left")
 	}
-	if _, err := echo(t.Context(), l, "x"); !errors.Is(err, errGone) || !notRun(err) {
+	if _, err := echo(t.Context(), l, "x"); !errors.Is(err, errNotBegun) || !cannotHaveRun(err) {
 		t.Errorf("a call after close: %v, want one that did not run", err)
 	}
 }
@@ -262,11 +262,11 @@ func TestStdioCrash(t *testing.T) {
 			}
 			_, err := l.roundTrip(t.Context(), how, nil, nil)
 			for range 20 {
-				if werr := <-fails; !errors.Is(werr, errLost) && !errors.Is(werr, errGone) {
+				if werr := <-fails; !errors.Is(werr, errInterrupted) && !errors.Is(werr, errNotBegun) {
 					t.Errorf("waiter: %v", werr)
 				}
 			}
-			if junctor.CodeOf(err) != junctor.CodeUpstream || !errors.Is(err, errLost) {
+			if junctor.CodeOf(err) != junctor.CodeUpstream || !errors.Is(err, errInterrupted) {
 				t.Errorf("the call that did it: %v (%s)", err, junctor.CodeOf(err))
 			}
 			// Who calls a tool gets the message; what the command wrote is for the state.
@@ -276,7 +276,7 @@ func TestStdioCrash(t *testing.T) {
 			if how == "crash" && !strings.HasSuffix(describeError(err), "; it last wrote: first line | panic: out of cheese, token is ***") {
 				t.Errorf("described: %s", describeError(err))
 			}
-			if err := l.listen(t.Context(), nil, newEars()); !errors.Is(err, errGone) {
+			if err := l.listen(t.Context(), nil, newEars()); !errors.Is(err, errNotBegun) {
 				t.Errorf("listen on a dead link: %v", err)
 			}
 			// The next one gets a new child, after a short rest.
@@ -316,7 +316,7 @@ func TestStdioStop(t *testing.T) {
 				waiting <- err
 			}()
 			_ = l.close()
-			if err := <-waiting; !over(err) {
+			if err := <-waiting; !isLinkOver(err) {
 				t.Errorf("a call that waited: %v", err)
 			}
 			if l.exit() != want {
@@ -492,7 +492,7 @@ func TestStdioEnvironmentAndStart(t *testing.T) {
 	r := newRig(t, "plain")
 	r.Command.Program = runs("/no/such/program")
 	_, err = openStdio(t.Context(), r.Options, opening{})
-	if junctor.CodeOf(err) != junctor.CodeUnreachable || !strings.Contains(describeError(err), "no such program") || strings.Contains(err.Error(), "no such program") || !notRun(err) {
+	if junctor.CodeOf(err) != junctor.CodeUnreachable || !strings.Contains(describeError(err), "no such program") || strings.Contains(err.Error(), "no such program") || !cannotHaveRun(err) {
 		t.Errorf("open = %v (%s)", err, junctor.CodeOf(err))
 	}
 	r = newRig(t, "plain")

@@ -151,7 +151,7 @@ func (s *Server) subscription(ctx context.Context, req *catalog.Request) (catalo
 	}
 	done := catalog.Result{Body: []byte(`{}`)}
 	if own, err := s.subscribeOwn(ctx, req); err != nil {
-		return catalog.Result{}, s.failure(req, err)
+		return catalog.Result{}, s.callError(req, err)
 	} else if own {
 		return done, nil
 	}
@@ -168,7 +168,7 @@ func (s *Server) subscription(ctx context.Context, req *catalog.Request) (catalo
 	if err := s.setSubscription(ctx, req.Name, true, gen); err != nil {
 		v.remove(req.Name)
 		nudge(s.watch.again)
-		return catalog.Result{}, s.failure(req, err)
+		return catalog.Result{}, s.callError(req, err)
 	}
 	return done, nil
 }
@@ -236,7 +236,7 @@ func (s *Server) resubscribe(ctx context.Context, l link) error {
 	}
 	uris, _ := s.watch.subs.uris()
 	for _, uri := range uris {
-		if err := s.subscribeLegacy(ctx, l, uri, true); err != nil && over(err) {
+		if err := s.subscribeLegacy(ctx, l, uri, true); err != nil && isLinkOver(err) {
 			return err
 		}
 	}

@@ -231,7 +231,7 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 			s.hearOfTask(ctx, s.opened(sess, a, req.Task, body))
 		}
 		s.release(sess)
-		if err == nil || try > 1 || !notRun(err) {
+		if err == nil || try > 1 || !cannotHaveRun(err) {
 			break
 		}
 	}
@@ -337,10 +337,10 @@ func (t *taskOn) inline(ctx context.Context, task, result []byte, err error) ([]
 	case status == wire.TaskCancelled:
 		return task, nil
 	case refused && status == wire.TaskFailed:
-		raw := wire.AppendError(nil, nil, t.s.scrubbed(own))
+		raw := wire.AppendError(nil, nil, t.s.scrubError(own))
 		return wire.AppendObject(nil, task, nil, wire.Member{Key: "error", Value: wire.Get(raw, "error")}), nil
 	case err != nil:
-		return nil, whenEnded(ctx, err)
+		return nil, contextError(ctx, err)
 	}
 	if meta := wire.Get(result, "_meta"); meta != nil {
 		if kept := append(appendStripped(nil, meta), '}'); len(kept) > 2 {

@@ -54,7 +54,7 @@ func (s *Server) followTask(t *openedTask) {
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
 		err := t.sess.link.listen(ctx, params, &taskEar{ctx: ctx, s: s, t: t, stop: cancel})
-		if errors.Is(err, errSilent) || ctx.Err() != nil || s.isGone(t.sess) || pause(ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
+		if errors.Is(err, errNoStream) || ctx.Err() != nil || s.isGone(t.sess) || pause(ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
 			break
 		}
 	}

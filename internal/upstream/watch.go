@@ -172,10 +172,10 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 		case err := <-ear.ended:
 			stale.Stop()
 			ear.ended = nil
-			if over(err) {
+			if isLinkOver(err) {
 				s.drop(sess)
 			}
-			if !errors.Is(err, errSilent) {
+			if !errors.Is(err, errNoStream) {
 				return err
 			}
 			s.watch.subs.refuse()
@@ -205,7 +205,7 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 		}
 		stale.Stop()
 		if s.isGone(sess) {
-			return &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session was replaced", Cause: errGone}
+			return &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session was replaced", Cause: errNotBegun}
 		}
 	}
 }
