@@ -48,7 +48,7 @@ func (s *Server) listenAlong(sess *session) {
 		return
 	}
 	s.jobs.start(func() {
-		if err := sess.link.listen(s.ctx, nil, &along{s: s, sess: sess}); isLinkOver(err) {
+		if err := sess.link.listen(s.ctx, nil, &sessionListener{s: s, sess: sess}); isLinkOver(err) {
 			s.drop(sess)
 		}
 		s.comeBack(sess)
@@ -82,15 +82,15 @@ func (s *Server) owned(sess *session) (uris []string) {
 	return uris
 }
 
-// along is the peer of a session's own stream. What changes in the lists is told
+// sessionListener is the peer of a session's own stream. What changes in the lists is told
 // by the link that they are read from.
-type along struct {
-	deaf
+type sessionListener struct {
+	nopHandler
 	s    *Server
 	sess *session
 }
 
-func (e *along) note(method string, params []byte) {
+func (e *sessionListener) handleNotification(method string, params []byte) {
 	if method == wire.NoteTasksStatus {
 		e.s.taskNoted(e.sess, params)
 	}

@@ -27,7 +27,7 @@ type asks struct {
 // start answers a request of the server: p answers, send takes the response.
 // refused, when not nil, is the answer. It does not block. When ctx ends, the
 // question is dropped.
-func (a *asks) start(ctx context.Context, m *wire.Message, p peer, refused *wire.Error, send func(ctx context.Context, message []byte)) {
+func (a *asks) start(ctx context.Context, m *wire.Message, p messageHandler, refused *wire.Error, send func(ctx context.Context, message []byte)) {
 	id, method, params := bytes.Clone(m.ID), m.Method, bytes.Clone(m.Params)
 	switch {
 	case method == wire.MethodPing: // is answered by nobody in particular
@@ -123,14 +123,14 @@ func askable(method string) bool {
 	return false
 }
 
-func respond(ctx context.Context, id []byte, method string, params []byte, p peer, refused *wire.Error) []byte {
+func respond(ctx context.Context, id []byte, method string, params []byte, p messageHandler, refused *wire.Error) []byte {
 	if method == wire.MethodPing {
 		return wire.AppendResult(nil, id, nil)
 	}
 	if refused != nil {
 		return wire.AppendError(nil, id, refused)
 	}
-	result, err := p.ask(ctx, method, params)
+	result, err := p.answerRequest(ctx, method, params)
 	if err == nil {
 		return wire.AppendResult(nil, id, result)
 	}

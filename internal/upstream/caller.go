@@ -8,71 +8,71 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// caller is the peer of one call: it passes on the notes that its caller asked
+// callHandler is the peer of one call: it passes on the notes that its caller asked
 // for, and none after the call.
-type caller struct {
-	level    int    // log messages from this severity on; 0 is none
-	token    string // of our progress; "" is none
-	progress bool
+type callHandler struct {
+	minSeverity   int    // log messages from this severity on; 0 is none
+	progressToken string // of our progress; "" is none
+	wantsProgress bool
 
-	mu   sync.Mutex
-	sink catalog.Sink         // nil while nobody listens
-	keep bool                 // somebody will listen again
-	kept []func(catalog.Sink) // what came meanwhile
+	mu         sync.Mutex
+	sink       catalog.Sink         // nil while nobody listens
+	keepsNotes bool                 // somebody will listen again
+	keptNotes  []func(catalog.Sink) // what came meanwhile
 }
 
-// maxKept bounds what is kept for a caller who is away to answer something.
-const maxKept = 256
+// maxKeptNotes bounds what is kept for a caller who is away to answer something.
+const maxKeptNotes = 256
 
-func newCaller(req *catalog.Request, token string, sink catalog.Sink) *caller {
-	return &caller{level: wire.Severity(req.Caller.LogLevel), token: token, progress: token != "", sink: sink}
+func newCallHandler(req *catalog.Request, token string, sink catalog.Sink) *callHandler {
+	return &callHandler{minSeverity: wire.Severity(req.Caller.LogLevel), progressToken: token, wantsProgress: token != "", sink: sink}
 }
 
-// hear sets who hears the notes from now on; nil is nobody.
-func (c *caller) hear(sink catalog.Sink) {
+// setSink sets who hears the notes from now on; nil is nobody.
+func (c *callHandler) setSink(sink catalog.Sink) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sink = sink; sink == nil {
 		return
 	}
-	for _, say := range c.kept {
+	for _, say := range c.keptNotes {
 		say(sink)
 	}
-	c.kept = nil
+	c.keptNotes = nil
 }
 
-// tell says something to who listens, or will.
-func (c *caller) tell(say func(catalog.Sink)) {
+// deliverNote says something to who listens, or will.
+func (c *callHandler) deliverNote(say func(catalog.Sink)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.sink != nil:
 		say(c.sink)
-	case c.keep && len(c.kept) < maxKept:
-		c.kept = append(c.kept, say)
+	case c.keepsNotes && len(c.keptNotes) < maxKeptNotes:
+		c.keptNotes = append(c.keptNotes, say)
 	}
 }
 
-// note implements peer.
-func (c *caller) note(method string, params []byte) {
+// handleNotification implements peer.
+func (c *callHandler) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteProgress:
-		if !c.progress || string(wire.Get(params, wire.MetaProgressToken)) != c.token {
+		if !c.wantsProgress || string(wire.Get(params, wire.MetaProgressToken)) != c.progressToken {
 			return
 		}
 		params = wire.AppendObject(nil, params, []string{wire.MetaProgressToken})
-		c.tell(func(sink catalog.Sink) { sink.Progress(params) })
+		c.deliverNote(func(sink catalog.Sink) { sink.Progress(params) })
 	case wire.NoteMessage:
 		level, _ := wire.String(wire.Get(params, "level"))
-		if severity := wire.Severity(level); c.level == 0 || severity < c.level {
+		if severity := wire.Severity(level); c.minSeverity == 0 || severity < c.minSeverity {
 			return
 		}
 		params = append([]byte(nil), params...)
-		c.tell(func(sink catalog.Sink) { sink.Log(level, params) })
+		c.deliverNote(func(sink catalog.Sink) { sink.Log(level, params) })
 	}
 }
 
-// ask implements peer: this caller cannot be asked anything.
-func (c *caller) ask(_ context.Context, method string, _ []byte) ([]byte, error) {
+// answerRequest implements peer: this caller cannot be asked anything.
+func (c *callHandler) answerRequest(_ context.Context, method string, _ []byte) ([]byte, error) {
 	return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "the client did not declare that it answers " + method}
 }

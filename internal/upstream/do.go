@@ -66,8 +66,8 @@ func (s *Server) send(ctx context.Context, req *catalog.Request, a access, sink 
 	if req.Caller.Progress {
 		token = s.newToken()
 	}
-	p := newCaller(req, token, sink)
-	defer p.hear(nil)
+	p := newCallHandler(req, token, sink)
+	defer p.setSink(nil)
 	body, modern, err := s.attempt(ctx, req, a, token, p)
 	if err != nil {
 		return catalog.Result{}, err
@@ -77,7 +77,7 @@ func (s *Server) send(ctx context.Context, req *catalog.Request, a access, sink 
 
 // attempt sends a request, and again where it cannot have run, or where running
 // it twice does no harm.
-func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, token string, p peer) (body []byte, modern bool, err error) {
+func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, token string, p messageHandler) (body []byte, modern bool, err error) {
 	safe := isRepeatable(req)
 	for try := 1; ; try++ {
 		at := req.Timing.Elapsed()
@@ -122,7 +122,7 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 }
 
 // exchange is one request over one session.
-func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Request, token string, p peer) ([]byte, error) {
+func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Request, token string, p messageHandler) ([]byte, error) {
 	l := sess.link
 	if !l.modern() && req.Caller.LogLevel != "" {
 		sess.levels.lower(ctx, l, req.Caller.LogLevel)

@@ -28,7 +28,7 @@ type flights struct {
 	ended   [endedIDs]uint64 // ids of the last calls, around which it begins anew
 	byID    map[string]*flight
 	byToken map[string]*flight
-	unasked []peer // hear what belongs to no call; set by listen
+	unasked []messageHandler // hear what belongs to no call; set by listen
 	missed  []missed
 	over    error         // why no more may begin
 	begun   chan struct{} // closed when a call begins that could answer; nil where nobody waits for one
@@ -53,8 +53,8 @@ type flight struct {
 	digits [20]byte
 	number uint64 // that is the id
 	token  string // its progress token, as JSON; "" is none
-	peer   peer
-	hears  peer                 // what the server says on account of it: it is a subscription
+	peer   messageHandler
+	hears  messageHandler       // what the server says on account of it: it is a subscription
 	answer chan answer          // holds one; nil where the call has an exchange of its own
 	own    interface{ Break() } // that exchange
 	order  uint64
@@ -67,14 +67,14 @@ type answer struct {
 }
 
 // begin takes a call up. params are searched for its progress token.
-func (f *flights) begin(params []byte, p peer) (*flight, error) {
+func (f *flights) begin(params []byte, p messageHandler) (*flight, error) {
 	fl := &flight{}
 	return fl, f.beginOn(fl, nil, params, p)
 }
 
 // beginOn is begin for a call whose answer comes by an exchange of its own,
 // which is broken off when the link ends.
-func (f *flights) beginOn(fl *flight, own interface{ Break() }, params []byte, p peer) error {
+func (f *flights) beginOn(fl *flight, own interface{ Break() }, params []byte, p messageHandler) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over != nil {
@@ -203,19 +203,19 @@ func readAnswer(m *wire.Message) answer {
 
 // listening sets who hears what belongs to no call, until the function that it
 // gives is called.
-func (f *flights) listening(p peer) (stop func()) {
+func (f *flights) listening(p messageHandler) (stop func()) {
 	f.mu.Lock()
 	f.unasked = append(slices.Clip(f.unasked), p)
 	waited := f.missed
 	f.missed = nil
 	f.mu.Unlock()
 	for _, m := range waited {
-		p.note(m.method, m.params)
+		p.handleNotification(m.method, m.params)
 	}
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.unasked = slices.DeleteFunc(slices.Clone(f.unasked), func(other peer) bool { return other == p })
+		f.unasked = slices.DeleteFunc(slices.Clone(f.unasked), func(other messageHandler) bool { return other == p })
 	}
 }
 
@@ -245,27 +245,27 @@ func (f *flights) heard(ctx context.Context, m *wire.Message, a *asks, o *Option
 // noted hands a notification to whom it concerns.
 func (f *flights) noted(method string, params []byte) {
 	f.mu.Lock()
-	var to []peer
+	var to []messageHandler
 	switch method {
 	case wire.NoteProgress:
 		if fl := f.byToken[string(wire.Get(params, wire.MetaProgressToken))]; fl != nil && fl.peer != nil {
-			to = []peer{fl.peer}
+			to = []messageHandler{fl.peer}
 		}
 	case wire.NoteMessage:
 		// With several calls under way it is nobody's: the others must not read it.
 		if fl := f.only(); fl != nil {
-			to = []peer{fl.peer}
+			to = []messageHandler{fl.peer}
 		}
 	default:
 		if fl := f.byID[subscriptionOf(params)]; fl != nil && fl.hears != nil {
-			to = []peer{fl.hears}
+			to = []messageHandler{fl.hears}
 		} else if to = f.unasked; to == nil && len(f.missed) < maxMissed {
 			f.missed = append(f.missed, missed{method, bytes.Clone(params)})
 		}
 	}
 	f.mu.Unlock()
 	for _, p := range to {
-		p.note(method, params)
+		p.handleNotification(method, params)
 	}
 }
 
@@ -288,7 +288,7 @@ func (f *flights) only() *flight {
 // only call under way. With several it must not be guessed, unless all are of
 // one client: then it is the one that was asked least. Without any it waits for
 // the next one: servers ask between calls what concerns their session.
-func (f *flights) asked(method string) (peer, *wire.Error) {
+func (f *flights) asked(method string) (messageHandler, *wire.Error) {
 	if method == wire.MethodPing || !askable(method) {
 		return nil, nil // nobody has to
 	}
@@ -311,14 +311,14 @@ func (f *flights) asked(method string) (peer, *wire.Error) {
 }
 
 // answerer makes the peer of a question out of a call, which may be nil.
-func (f *flights) answerer(fl *flight) *answerer {
+func (f *flights) answerer(fl *flight) *nextCallAnswerer {
 	if fl == nil {
-		return &answerer{f: f}
+		return &nextCallAnswerer{calls: f}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fl.asked++
-	return &answerer{f: f, first: fl.peer}
+	return &nextCallAnswerer{calls: f, firstHandler: fl.peer}
 }
 
 // leastAsked gives the call under way with a peer that was asked least, the

@@ -171,13 +171,13 @@ func transportError(ctx context.Context, err error) error {
 }
 
 // roundTrip implements link.
-func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
+func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
 	return l.call(ctx, method, params, p, nil, l.o.party())
 }
 
 // call is roundTrip with room for the answer, which may be nil. The spare room of
 // params is written to.
-func (l *httpLink) call(ctx context.Context, method string, params []byte, p peer, room *[]byte, who limit.Party) ([]byte, error) {
+func (l *httpLink) call(ctx context.Context, method string, params []byte, p messageHandler, room *[]byte, who limit.Party) ([]byte, error) {
 	x := &exchange{l: l, peer: p, room: room, who: who}
 	defer x.done()
 	if err := l.flights.beginOn(&x.flight, x, params, p); err != nil {
@@ -237,7 +237,7 @@ func (l *httpLink) tell(ctx context.Context, method string, params, message []by
 }
 
 // question answers a request of the server. ctx is that of the stream it came on.
-func (l *httpLink) question(ctx context.Context, m *wire.Message, p peer, refused *wire.Error) {
+func (l *httpLink) question(ctx context.Context, m *wire.Message, p messageHandler, refused *wire.Error) {
 	l.asks.start(ctx, m, p, l.o.judgeAsk(m, refused), func(ctx context.Context, message []byte) {
 		if err := l.tell(ctx, "", nil, message); err != nil {
 			l.o.limits.warn(l.o.Logger, "the answer to a request of a server did not reach it", "server", l.o.ID, "error", err)

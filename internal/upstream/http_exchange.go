@@ -36,7 +36,7 @@ const (
 type exchange struct {
 	l    *httpLink
 	id   []byte
-	peer peer
+	peer messageHandler
 	room *[]byte     // for the answer; nil is new memory
 	who  limit.Party // whose memory the answer takes
 
@@ -228,7 +228,7 @@ func (x *exchange) note(m *wire.Message) {
 	switch m.Method {
 	case wire.NoteProgress, wire.NoteMessage:
 		if x.peer != nil {
-			x.peer.note(m.Method, m.Params)
+			x.peer.handleNotification(m.Method, m.Params)
 		}
 	case wire.NoteCancelled:
 		x.l.asks.cancelled(m.RequestID)

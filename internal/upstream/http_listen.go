@@ -12,7 +12,7 @@ import (
 )
 
 // listen implements link.
-func (l *httpLink) listen(ctx context.Context, params []byte, p peer) error {
+func (l *httpLink) listen(ctx context.Context, params []byte, p messageHandler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)() //nolint:contextcheck // the link's end is the stream's, too
@@ -24,7 +24,7 @@ func (l *httpLink) listen(ctx context.Context, params []byte, p peer) error {
 }
 
 // listenModern keeps a subscriptions/listen open. Each note on it is p's.
-func (l *httpLink) listenModern(ctx context.Context, params []byte, p peer) error {
+func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHandler) error {
 	fl, err := l.flights.begin(params, nil)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p peer) erro
 		l.o.limits.note()
 		switch {
 		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
-			p.note(m.Method, m.Params)
+			p.handleNotification(m.Method, m.Params)
 		case m.Kind == wire.Response && bytes.Equal(m.ID, fl.id):
 			ended = m.Error != nil // else: over, and may be begun again
 		}

@@ -23,31 +23,31 @@ const errCallOver linkError = "the call that could have answered is over"
 // errAmbiguousCall is the answer to a question that may be anybody's.
 var errAmbiguousCall = &wire.Error{Code: wire.CodeInternal, Message: "several calls are under way, and the request does not say to which it belongs; send it on the stream of its call"}
 
-// answerer is the peer of a question that names no call: the call that was under
+// nextCallAnswerer is the peer of a question that names no call: the call that was under
 // way when it came, and when that ends without an answer, the next one.
-type answerer struct {
-	deaf
-	f     *flights
-	first peer // nil: there was none
+type nextCallAnswerer struct {
+	nopHandler
+	calls        *flights
+	firstHandler messageHandler // nil: there was none
 }
 
-func (a *answerer) ask(ctx context.Context, method string, params []byte) ([]byte, error) {
-	for p := a.first; ; {
+func (a *nextCallAnswerer) answerRequest(ctx context.Context, method string, params []byte) ([]byte, error) {
+	for p := a.firstHandler; ; {
 		if p != nil {
-			result, err := p.ask(ctx, method, params)
+			result, err := p.answerRequest(ctx, method, params)
 			if !errors.Is(err, errCallOver) {
 				return result, err
 			}
 		}
 		var err error
-		if p, err = a.f.await(ctx); err != nil {
+		if p, err = a.calls.await(ctx); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // await gives the peer of the only call under way, or of the next one.
-func (f *flights) await(ctx context.Context) (peer, error) {
+func (f *flights) await(ctx context.Context) (messageHandler, error) {
 	ctx, cancel := context.WithTimeout(ctx, betweenCalls)
 	defer cancel()
 	for {
@@ -76,7 +76,7 @@ func (f *flights) await(ctx context.Context) (peer, error) {
 // before it: servers ask for a client's roots when they are initialized, and
 // hold the calls that follow to them. The answers are this caller's, so callers
 // no longer share sessions. It is the same again when the client's roots changed.
-func (s *Server) introduce(ctx context.Context, sess *session, p peer) error {
+func (s *Server) introduce(ctx context.Context, sess *session, p messageHandler) error {
 	if !sess.asking || sess.introduced.Swap(true) && !sess.rooted.Load() {
 		return nil
 	}

@@ -127,7 +127,7 @@ func TestQuestionBetweenCalls(t *testing.T) {
 	}
 	got := make(chan string, 1)
 	ask := func() {
-		result, err := p.ask(t.Context(), wire.MethodRootsList, nil)
+		result, err := p.answerRequest(t.Context(), wire.MethodRootsList, nil)
 		got <- fmt.Sprint(string(result), err)
 	}
 	go ask()

@@ -18,7 +18,7 @@ type link interface {
 	// the request may have run). Where the link itself is over and another is to
 	// be opened, the cause is errGone if the request cannot have run and errLost
 	// if it may have.
-	roundTrip(ctx context.Context, method string, params []byte, peer peer) (result []byte, err error)
+	roundTrip(ctx context.Context, method string, params []byte, peer messageHandler) (result []byte, err error)
 
 	// notify sends a notification.
 	notify(ctx context.Context, method string, params []byte) error
@@ -28,7 +28,7 @@ type link interface {
 	// and nil on a legacy one, where notes that belong to no call come here too.
 	// A server that never says anything by itself is errSilent. It runs once at
 	// a time.
-	listen(ctx context.Context, params []byte, peer peer) error
+	listen(ctx context.Context, params []byte, peer messageHandler) error
 
 	// answered waits until no question of the server is open, and says whether
 	// there has ever been one.
@@ -42,16 +42,16 @@ type link interface {
 	close() error
 }
 
-// peer is the client's end of a link: who hears the notes and answers the
+// messageHandler is the client's end of a link: who hears the notes and answers the
 // questions of a server.
-type peer interface {
+type messageHandler interface {
 	// note takes a notification: progress, a log message, a changed list, an
 	// updated resource. params are valid until it returns.
-	note(method string, params []byte)
+	handleNotification(method string, params []byte)
 	// ask answers a request of a legacy server: elicitation, sampling, roots.
 	// It may take long. An error is answered as a JSON-RPC error, a *wire.Error
 	// as it is.
-	ask(ctx context.Context, method string, params []byte) (result []byte, err error)
+	answerRequest(ctx context.Context, method string, params []byte) (result []byte, err error)
 }
 
 // opening is what a new link is to begin with.

@@ -134,12 +134,16 @@ func TestPagesAreKept(t *testing.T) {
 		"before its time": {act: func(_ *Server, clock *hands) { clock.Advance(5*time.Minute - time.Second) }, want: 1},
 		"after the time that a modern server says": {modern: true, fresh: long, act: func(_ *Server, clock *hands) { clock.Advance(time.Minute) }, want: 2},
 		"when a list changed":                      {act: func(s *Server, _ *hands) { s.announced(wire.NoteToolsListChanged) }, want: 2},
-		"when the page was updated":                {act: func(s *Server, _ *hands) { (&ear{s: s}).note(wire.NoteResourceUpdated, []byte(`{"uri":"ui://x"}`)) }, want: 2},
-		"when another page was updated":            {act: func(s *Server, _ *hands) { (&ear{s: s}).note(wire.NoteResourceUpdated, []byte(`{"uri":"ui://y"}`)) }, want: 1},
-		"when the user's credentials changed":      {edit: own, act: func(s *Server, _ *hands) { s.EndUser("ann") }, want: 2},
-		"another page":                             {again: readBy("ann", "ui://y"), want: 2},
-		"what is no page":                          {again: readBy("ann", "file:///x"), want: 2},
-		"asked for as it is now":                   {again: func() *catalog.Request { r := readBy("ann", "ui://x"); r.Fresh = true; return r }(), want: 2},
+		"when the page was updated": {act: func(s *Server, _ *hands) {
+			(&catalogListener{s: s}).handleNotification(wire.NoteResourceUpdated, []byte(`{"uri":"ui://x"}`))
+		}, want: 2},
+		"when another page was updated": {act: func(s *Server, _ *hands) {
+			(&catalogListener{s: s}).handleNotification(wire.NoteResourceUpdated, []byte(`{"uri":"ui://y"}`))
+		}, want: 1},
+		"when the user's credentials changed": {edit: own, act: func(s *Server, _ *hands) { s.EndUser("ann") }, want: 2},
+		"another page":                        {again: readBy("ann", "ui://y"), want: 2},
+		"what is no page":                     {again: readBy("ann", "file:///x"), want: 2},
+		"asked for as it is now":              {again: func() *catalog.Request { r := readBy("ann", "ui://x"); r.Fresh = true; return r }(), want: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,7 @@ const maxParked = 256
 // when the server asks, Do answers with input_required and leaves it running,
 // and the client's repeated request takes it up again.
 type call struct {
-	caller
+	callHandler
 	s      *Server
 	can    abilities
 	who    *junctor.Principal
@@ -56,7 +56,7 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 	c := &call{
 		s: s, can: abilitiesOf(req.Caller.Capabilities), who: req.Principal,
 		asked: make(chan struct{}, 1), done: make(chan struct{}),
-		caller: caller{level: wire.Severity(req.Caller.LogLevel), token: token, progress: token != "", keep: true},
+		callHandler: callHandler{minSeverity: wire.Severity(req.Caller.LogLevel), progressToken: token, wantsProgress: token != "", keepsNotes: true},
 	}
 	// The call outlives the request that began it, and so must what it needs of it.
 	kept := keep(req)
@@ -105,8 +105,8 @@ func keep(req *catalog.Request) *catalog.Request {
 
 // wait gives the end of the call, or the questions that came before it.
 func (c *call) wait(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	c.hear(sink)
-	defer c.hear(nil)
+	c.setSink(sink)
+	defer c.setSink(nil)
 	select {
 	case <-c.done:
 	case <-c.asked:
@@ -137,10 +137,10 @@ func (c *call) wait(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	return c.s.shape(req, c.body, c.late)
 }
 
-// ask implements peer: it waits until the client has answered.
-func (c *call) ask(ctx context.Context, method string, params []byte) ([]byte, error) {
+// answerRequest implements peer: it waits until the client has answered.
+func (c *call) answerRequest(ctx context.Context, method string, params []byte) ([]byte, error) {
 	if !c.can.can(method) {
-		return c.caller.ask(ctx, method, params)
+		return c.callHandler.answerRequest(ctx, method, params)
 	}
 	if method == wire.MethodRootsList && c.s != nil && c.s.isolation() == junctor.IsolationShared {
 		c.s.isolate(askedRoots) // it may keep them, and they are this client's alone
@@ -289,7 +289,7 @@ func (s *Server) resume(ctx context.Context, req *catalog.Request, sink catalog.
 		c.cancel()
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "requestState belongs to another caller")
 	}
-	c.hear(sink)
+	c.setSink(sink)
 	c.answer(req.Input.Responses)
 	return c.wait(ctx, req, sink)
 }

@@ -203,11 +203,11 @@ func (s *Server) openLink(sess *session, a access) {
 	s.wakeUp()
 }
 
-// deaf is the peer of a stream that is kept for its questions alone.
-type deaf struct{}
+// nopHandler is the peer of a stream that is kept for its questions alone.
+type nopHandler struct{}
 
-func (deaf) note(string, []byte) {}
-func (deaf) ask(context.Context, string, []byte) ([]byte, error) { //nolint:unparam // as peer wants it
+func (nopHandler) handleNotification(string, []byte) {}
+func (nopHandler) answerRequest(context.Context, string, []byte) ([]byte, error) { //nolint:unparam // as peer wants it
 	return nil, &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
 }
 

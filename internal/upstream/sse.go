@@ -152,7 +152,7 @@ func (l *sseLink) post(ctx context.Context, message []byte) error {
 }
 
 // roundTrip implements link.
-func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
+func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
 	fl, err := l.flights.begin(params, p)
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (l *sseLink) notify(ctx context.Context, method string, params []byte) erro
 }
 
 // listen implements link.
-func (l *sseLink) listen(ctx context.Context, _ []byte, p peer) error {
+func (l *sseLink) listen(ctx context.Context, _ []byte, p messageHandler) error {
 	defer l.flights.listening(p)()
 	select {
 	case <-l.ended:

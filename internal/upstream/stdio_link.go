@@ -47,7 +47,7 @@ func newStdioLink(o *Options, c *child, op opening) *stdioLink {
 }
 
 // begin sends the request of a flight, which the caller ends.
-func (l *stdioLink) begin(ctx context.Context, fl *flight, method string, params []byte, p peer) error {
+func (l *stdioLink) begin(ctx context.Context, fl *flight, method string, params []byte, p messageHandler) error {
 	if err := l.flights.beginOn(fl, nil, params, p); err != nil {
 		return err
 	}
@@ -69,11 +69,11 @@ func (l *stdioLink) unsentError(ctx context.Context, err error) error {
 }
 
 // roundTrip implements link.
-func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
+func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
 	return l.request(ctx, &flight{}, method, params, p)
 }
 
-func (l *stdioLink) request(ctx context.Context, fl *flight, method string, params []byte, p peer) ([]byte, error) {
+func (l *stdioLink) request(ctx context.Context, fl *flight, method string, params []byte, p messageHandler) ([]byte, error) {
 	if err := l.begin(ctx, fl, method, params, p); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (l *stdioLink) notify(ctx context.Context, method string, params []byte) er
 
 // listen implements link. What a server says by itself comes on the one stream
 // there is; a modern one wants to be asked for it.
-func (l *stdioLink) listen(ctx context.Context, params []byte, p peer) error {
+func (l *stdioLink) listen(ctx context.Context, params []byte, p messageHandler) error {
 	defer l.flights.listening(p)()
 	if !l.isModern {
 		select {

@@ -97,8 +97,11 @@ type ears struct {
 
 func newEars() *ears { return &ears{notes: make(chan string, 100), reply: `{"action":"accept"}`} }
 
-func (e *ears) note(method string, params []byte) { e.notes <- method + " " + string(params) }
-func (e *ears) ask(_ context.Context, method string, params []byte) ([]byte, error) {
+func (e *ears) handleNotification(method string, params []byte) {
+	e.notes <- method + " " + string(params)
+}
+
+func (e *ears) answerRequest(_ context.Context, method string, params []byte) ([]byte, error) {
 	e.notes <- "asked " + method + " " + string(params)
 	return []byte(e.reply), nil
 }

@@ -53,7 +53,7 @@ func (s *Server) followTask(t *openedTask) {
 	params := s.o.paramsOf(oursTasks,
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
-		err := t.sess.link.listen(ctx, params, &taskEar{ctx: ctx, s: s, t: t, stop: cancel})
+		err := t.sess.link.listen(ctx, params, &taskListener{ctx: ctx, s: s, task: t, stopStream: cancel})
 		if errors.Is(err, errNoStream) || ctx.Err() != nil || s.isGone(t.sess) || pause(ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
 			break
 		}
@@ -64,40 +64,40 @@ func (s *Server) followTask(t *openedTask) {
 	s.taskStreams--
 }
 
-// taskEar is the peer of a task's stream.
-type taskEar struct {
-	deaf
-	ctx  context.Context //nolint:containedctx // it is the stream's
-	s    *Server
-	t    *openedTask
-	stop func()
+// taskListener is the peer of a task's stream.
+type taskListener struct {
+	nopHandler
+	ctx        context.Context //nolint:containedctx // it is the stream's
+	s          *Server
+	task       *openedTask
+	stopStream func()
 }
 
-func (e *taskEar) note(method string, params []byte) {
+func (e *taskListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteTasks:
-		if e.s.taskNoted(e.t.sess, params); e.s.isOver(e.t) {
-			e.stop()
+		if e.s.taskNoted(e.task.sess, params); e.s.isOver(e.task) {
+			e.stopStream()
 		}
 	case wire.NoteSubscriptionsAcknowledged:
 		granted := slices.Collect(wire.Elements(wire.Get(wire.Get(params, "notifications"), "taskIds")))
-		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == e.t.own }) {
-			e.stop()
+		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == e.task.own }) {
+			e.stopStream()
 			return
 		}
-		e.s.jobs.start(e.look)
+		e.s.jobs.start(e.readTask)
 	}
 }
 
-// look asks how the task is: it may have changed while nobody listened.
-func (e *taskEar) look() {
-	params := e.s.o.paramsOf(oursTasks, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.t.own)})
-	task, err := e.t.sess.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
+// readTask asks how the task is: it may have changed while nobody listened.
+func (e *taskListener) readTask() {
+	params := e.s.o.paramsOf(oursTasks, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.own)})
+	task, err := e.task.sess.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
 	if err != nil {
 		return // whatever is told from now on is heard
 	}
-	if e.s.taskIs(e.t, task); e.s.isOver(e.t) {
-		e.stop()
+	if e.s.taskIs(e.task, task); e.s.isOver(e.task) {
+		e.stopStream()
 	}
 }
 

@@ -284,7 +284,7 @@ func (e *listening) start(ctx context.Context, s *Server, sess *session) {
 	e.cancel, e.ended, e.done = cancel, ended, done
 	started := s.jobs.start(func() {
 		defer close(done)
-		ended <- l.listen(ctx, params, &ear{s: s, sess: sess, gen: gen})
+		ended <- l.listen(ctx, params, &catalogListener{s: s, sess: sess, generation: gen})
 	})
 	if !started {
 		cancel()
@@ -323,16 +323,16 @@ func (e *listening) stop() {
 	}
 }
 
-// ear is the peer of a listen.
-type ear struct {
-	deaf
-	s    *Server
-	sess *session
-	gen  uint64 // of the interests that were sent
-	once sync.Once
+// catalogListener is the peer of a listen.
+type catalogListener struct {
+	nopHandler
+	s               *Server
+	sess            *session
+	generation      uint64 // of the interests that were sent
+	acknowledgeOnce sync.Once
 }
 
-func (e *ear) note(method string, params []byte) {
+func (e *catalogListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
 		e.s.announced(method)
@@ -344,7 +344,7 @@ func (e *ear) note(method string, params []byte) {
 	case wire.NoteTasksStatus:
 		e.s.taskNoted(e.sess, params)
 	case wire.NoteSubscriptionsAcknowledged:
-		e.s.watch.subs.acknowledge(e.gen, wire.Get(params, "notifications"))
-		e.once.Do(func() { nudge(e.s.watch.changed) }) // what changed before was not heard
+		e.s.watch.subs.acknowledge(e.generation, wire.Get(params, "notifications"))
+		e.acknowledgeOnce.Do(func() { nudge(e.s.watch.changed) }) // what changed before was not heard
 	}
 }
