@@ -204,17 +204,17 @@ func TestHostileElicitationsReachNobody(t *testing.T) {
 		})
 		t.Run("on one stream "+name, func(t *testing.T) { // of stdio and of HTTP+SSE
 			t.Parallel()
-			var f flights
-			var a asks
+			var f pendingCalls
+			var a serverRequests
 			answered := make(chan string, 1)
 			m := &wire.Message{}
 			if err := m.Parse(wire.AppendRequest(nil, []byte("7"), wire.MethodElicitationCreate, []byte(params))); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.beginOn(&flight{}, nil, nil, &call{can: abilities{elicit: true}, asked: make(chan struct{}, 1), done: make(chan struct{})}); err != nil {
+			if err := f.registerCall(&pendingCall{}, nil, nil, &call{can: abilities{elicit: true}, asked: make(chan struct{}, 1), done: make(chan struct{})}); err != nil {
 				t.Fatal(err)
 			}
-			f.heard(t.Context(), m, &a, &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler)}, func(_ context.Context, message []byte) error {
+			f.dispatchMessage(t.Context(), m, &a, &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler)}, func(_ context.Context, message []byte) error {
 				answered <- string(message)
 				return nil
 			})
@@ -476,7 +476,7 @@ func TestAnswersToNothing(t *testing.T) {
 	}
 	t.Run("on one stream", func(t *testing.T) { // of stdio and of HTTP+SSE
 		t.Parallel()
-		var f flights
+		var f pendingCalls
 		var log bytes.Buffer
 		o := &Options{ID: "peer", Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		hear := func(id string) {
@@ -484,23 +484,23 @@ func TestAnswersToNothing(t *testing.T) {
 			if err := m.Parse(wire.AppendResult(nil, []byte(id), []byte(evil))); err != nil {
 				t.Fatal(err)
 			}
-			f.heard(t.Context(), m, &asks{}, o, nil)
+			f.dispatchMessage(t.Context(), m, &serverRequests{}, o, nil)
 		}
 		hear("1") // before it is asked
 		hear(`"x"`)
-		fl, err := f.begin(nil, nil)
+		fl, err := f.beginCall(nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		select {
-		case got := <-fl.answer:
+		case got := <-fl.response:
 			t.Errorf("the call has an answer that came before it: %s", got.result)
 		default:
 		}
 		if n := strings.Count(log.String(), "answered what it was not asked"); n != 2 {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
-		f.end(fl)
+		f.endCall(fl)
 		hear(string(fl.id)) // late, as after a call that was cancelled
 		if n := strings.Count(log.String(), "answered what it was not asked"); n != 2 {
 			t.Errorf("a late answer is logged: %s", log.String())

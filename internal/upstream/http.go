@@ -28,8 +28,8 @@ type httpLink struct {
 	session bool                                 // the server gave a session id
 	carried
 
-	flights  flights
-	asks     asks
+	flights  pendingCalls
+	asks     serverRequests
 	messages sync.Pool // of *wire.Message, which are large
 
 	streaming chan struct{} // closed once the session's own stream is there, or is known not to be
@@ -48,7 +48,7 @@ func newHTTPLink(o *Options, g greeting, op opening, mirrors func(string) []wire
 	}
 	l.line, _ = egress.LineTo(o.Stream, o.URL)
 	l.set(h)
-	l.flights.ambiguous = op.ambiguous
+	l.flights.onAmbiguous = op.ambiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -180,10 +180,10 @@ func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, 
 func (l *httpLink) call(ctx context.Context, method string, params []byte, p messageHandler, room *[]byte, who limit.Party) ([]byte, error) {
 	x := &exchange{l: l, peer: p, room: room, who: who}
 	defer x.done()
-	if err := l.flights.beginOn(&x.flight, x, params, p); err != nil {
+	if err := l.flights.registerCall(&x.flight, x, params, p); err != nil {
 		return nil, err
 	}
-	defer l.flights.end(&x.flight)
+	defer l.flights.endCall(&x.flight)
 	x.id = x.flight.id
 	resp, err := x.post(ctx, method, params)
 	var result []byte
@@ -238,7 +238,7 @@ func (l *httpLink) tell(ctx context.Context, method string, params, message []by
 
 // question answers a request of the server. ctx is that of the stream it came on.
 func (l *httpLink) question(ctx context.Context, m *wire.Message, p messageHandler, refused *wire.Error) {
-	l.asks.start(ctx, m, p, l.o.judgeAsk(m, refused), func(ctx context.Context, message []byte) {
+	l.asks.startAnswer(ctx, m, p, l.o.judgeAsk(m, refused), func(ctx context.Context, message []byte) {
 		if err := l.tell(ctx, "", nil, message); err != nil {
 			l.o.limits.warn(l.o.Logger, "the answer to a request of a server did not reach it", "server", l.o.ID, "error", err)
 		}
@@ -248,7 +248,7 @@ func (l *httpLink) question(ctx context.Context, m *wire.Message, p messageHandl
 // close implements link.
 func (l *httpLink) close() error {
 	l.cancel() // first: what ends now ends because of it
-	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
+	l.flights.failAll(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
 	l.asks.close()
 	l.work.close()
 	if !l.session {

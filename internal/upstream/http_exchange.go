@@ -40,7 +40,7 @@ type exchange struct {
 	room *[]byte     // for the answer; nil is new memory
 	who  limit.Party // whose memory the answer takes
 
-	flight flight
+	flight pendingCall
 	open   [96]byte // the beginning of the request
 
 	over    egress.Reply    // over a line
@@ -148,12 +148,12 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 	if err != nil {
 		return nil, transportError(ctx, err)
 	}
-	var found answer
+	var found callResponse
 	into := x.l.message()
 	defer x.l.messages.Put(into)
 	err = eachMessage(into, body, func(m *wire.Message) {
 		if x.take(ctx, m) {
-			found = readAnswer(m)
+			found = parseResponse(m)
 		}
 	})
 	switch {
@@ -231,9 +231,9 @@ func (x *exchange) note(m *wire.Message) {
 			x.peer.handleNotification(m.Method, m.Params)
 		}
 	case wire.NoteCancelled:
-		x.l.asks.cancelled(m.RequestID)
+		x.l.asks.cancelRequest(m.RequestID)
 	default:
-		x.l.flights.noted(m.Method, m.Params)
+		x.l.flights.dispatchNotification(m.Method, m.Params)
 	}
 }
 
@@ -328,7 +328,7 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 
 // events reads one stream to its end or to the answer. progressed says that
 // there was anything on it.
-func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answer, progressed bool, err error) {
+func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *callResponse, progressed bool, err error) {
 	r := wire.NewEventReader(body, int(x.l.o.MaxBytes))
 	room := x.l.o.growthFor(ctx, x.who)
 	r.GrowWith(room.grow)
@@ -357,7 +357,7 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answe
 		progressed = true
 		err = eachMessage(into, ownData(r, e.Data), func(m *wire.Message) {
 			if x.take(ctx, m) && found == nil {
-				a := readAnswer(m)
+				a := parseResponse(m)
 				found = &a
 			}
 		})
@@ -365,7 +365,7 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answe
 			return nil, progressed, x.brokenError("sent what is no JSON-RPC message", err)
 		}
 		if x.unasked {
-			found = &answer{err: x.rejectMisplaced()}
+			found = &callResponse{err: x.rejectMisplaced()}
 			_ = body.Close()
 			return found, progressed, nil
 		}

@@ -19,17 +19,17 @@ func (l *httpLink) listen(ctx context.Context, params []byte, p messageHandler) 
 	if l.isModern {
 		return l.listenModern(ctx, params, p)
 	}
-	defer l.flights.listening(p)()
+	defer l.flights.addListener(p)()
 	return l.listenLegacy(ctx)
 }
 
 // listenModern keeps a subscriptions/listen open. Each note on it is p's.
 func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHandler) error {
-	fl, err := l.flights.begin(params, nil)
+	fl, err := l.flights.beginCall(params, nil)
 	if err != nil {
 		return err
 	}
-	defer l.flights.end(fl)
+	defer l.flights.endCall(fl)
 	method := wire.MethodSubscriptionsListen
 	resp, err := send(ctx, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), wire.AppendRequest(nil, fl.id, method, params))
 	if err != nil {
@@ -104,12 +104,12 @@ func (l *httpLink) heard(ctx context.Context, m *wire.Message) {
 	l.o.limits.note()
 	switch {
 	case m.Kind == wire.Request:
-		p, refused := l.flights.asked(m.Method)
+		p, refused := l.flights.findAnswerer(m.Method)
 		l.question(ctx, m, p, refused)
 	case m.Kind == wire.Notification && m.Method == wire.NoteCancelled:
-		l.asks.cancelled(m.RequestID)
+		l.asks.cancelRequest(m.RequestID)
 	case m.Kind == wire.Notification:
-		l.flights.noted(m.Method, m.Params)
+		l.flights.dispatchNotification(m.Method, m.Params)
 	}
 }
 

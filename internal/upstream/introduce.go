@@ -27,7 +27,7 @@ var errAmbiguousCall = &wire.Error{Code: wire.CodeInternal, Message: "several ca
 // way when it came, and when that ends without an answer, the next one.
 type nextCallAnswerer struct {
 	nopHandler
-	calls        *flights
+	calls        *pendingCalls
 	firstHandler messageHandler // nil: there was none
 }
 
@@ -40,29 +40,29 @@ func (a *nextCallAnswerer) answerRequest(ctx context.Context, method string, par
 			}
 		}
 		var err error
-		if p, err = a.calls.await(ctx); err != nil {
+		if p, err = a.calls.awaitCall(ctx); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// await gives the peer of the only call under way, or of the next one.
-func (f *flights) await(ctx context.Context) (messageHandler, error) {
+// awaitCall gives the peer of the only call under way, or of the next one.
+func (f *pendingCalls) awaitCall(ctx context.Context) (messageHandler, error) {
 	ctx, cancel := context.WithTimeout(ctx, betweenCalls)
 	defer cancel()
 	for {
 		f.mu.Lock()
-		fl, several := f.leastAsked()
-		if fl == nil && f.begun == nil {
-			f.begun = make(chan struct{})
+		fl, several := f.findLeastAsked()
+		if fl == nil && f.callBegun == nil {
+			f.callBegun = make(chan struct{})
 		}
-		begun := f.begun
+		begun := f.callBegun
 		f.mu.Unlock()
 		switch {
-		case several && (f.ambiguous == nil || !f.ambiguous()):
+		case several && (f.onAmbiguous == nil || !f.onAmbiguous()):
 			return nil, errAmbiguousCall
 		case fl != nil:
-			return fl.peer, nil
+			return fl.handler, nil
 		}
 		select {
 		case <-begun:
@@ -94,6 +94,6 @@ func (s *Server) introduce(ctx context.Context, sess *session, p messageHandler)
 	return pause(ctx, takeIn)
 }
 
-func (l *stdioLink) answered(ctx context.Context) (bool, error) { return l.asks.none(ctx) }
-func (l *httpLink) answered(ctx context.Context) (bool, error)  { return l.asks.none(ctx) }
-func (l *sseLink) answered(ctx context.Context) (bool, error)   { return l.asks.none(ctx) }
+func (l *stdioLink) answered(ctx context.Context) (bool, error) { return l.asks.waitUntilIdle(ctx) }
+func (l *httpLink) answered(ctx context.Context) (bool, error)  { return l.asks.waitUntilIdle(ctx) }
+func (l *sseLink) answered(ctx context.Context) (bool, error)   { return l.asks.waitUntilIdle(ctx) }

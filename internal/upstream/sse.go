@@ -19,8 +19,8 @@ type sseLink struct {
 	carried
 	endpoint string
 
-	flights flights
-	asks    asks
+	flights pendingCalls
+	asks    serverRequests
 	work    jobs // the stream's reader, and what is to be told at the end
 
 	ctx    context.Context // of the link
@@ -32,7 +32,7 @@ type sseLink struct {
 func openSSE(ctx context.Context, o *Options, op opening) (link, error) {
 	l := &sseLink{o: o, carried: carried{number: op.number}, ended: make(chan struct{})}
 	l.set(baseHeader(o, op.credentials))
-	l.flights.ambiguous = op.ambiguous
+	l.flights.onAmbiguous = op.ambiguous
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := l.connect(ctx, op.declared); err != nil {
 		_ = l.close()
@@ -118,7 +118,7 @@ func (l *sseLink) read(body io.ReadCloser, endpoint chan<- string) {
 
 // failStream ends the calls of a stream that broke.
 func (l *sseLink) failStream(err error) {
-	l.flights.fail(&junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errors.Join(errInterrupted, err)})
+	l.flights.failAll(&junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errors.Join(errInterrupted, err)})
 	close(l.ended)
 }
 
@@ -136,7 +136,7 @@ func (l *sseLink) resolve(to string) string {
 	return u.String()
 }
 
-func (l *sseLink) heard(m *wire.Message) { l.flights.heard(l.ctx, m, &l.asks, l.o, l.post) }
+func (l *sseLink) heard(m *wire.Message) { l.flights.dispatchMessage(l.ctx, m, &l.asks, l.o, l.post) }
 
 // post sends a message; its answer, if there is one, comes on the stream.
 func (l *sseLink) post(ctx context.Context, message []byte) error {
@@ -153,14 +153,14 @@ func (l *sseLink) post(ctx context.Context, message []byte) error {
 
 // roundTrip implements link.
 func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
-	fl, err := l.flights.begin(params, p)
+	fl, err := l.flights.beginCall(params, p)
 	if err != nil {
 		return nil, err
 	}
-	defer l.flights.end(fl)
+	defer l.flights.endCall(fl)
 	var result []byte
 	if err = l.post(ctx, wire.AppendRequest(nil, fl.id, method, params)); err == nil {
-		result, err = fl.wait(ctx)
+		result, err = fl.awaitResponse(ctx)
 	}
 	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
 		l.work.start(func() { //nolint:contextcheck // the call's own context has ended
@@ -179,7 +179,7 @@ func (l *sseLink) notify(ctx context.Context, method string, params []byte) erro
 
 // listen implements link.
 func (l *sseLink) listen(ctx context.Context, _ []byte, p messageHandler) error {
-	defer l.flights.listening(p)()
+	defer l.flights.addListener(p)()
 	select {
 	case <-l.ended:
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errNotBegun}
@@ -190,7 +190,7 @@ func (l *sseLink) listen(ctx context.Context, _ []byte, p messageHandler) error 
 
 // close implements link.
 func (l *sseLink) close() error {
-	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
+	l.flights.failAll(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
 	l.cancel()
 	l.asks.close()
 	l.work.close()

@@ -102,14 +102,14 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 	if l.o.Command.crew.isBlunt() {
 		return l.refusalError(l.initialize(ctx, declared))
 	}
-	asked := &flight{}
+	asked := &pendingCall{}
 	if err := l.begin(ctx, asked, wire.MethodServerDiscover, l.o.discoverParams(), nil); err != nil {
 		return l.handshakeError(ctx, err, errExitedOnDiscover)
 	}
-	defer l.flights.end(asked)
+	defer l.flights.endCall(asked)
 	soon, cancel := context.WithTimeout(ctx, l.patience.silence)
 	defer cancel()
-	result, err := asked.wait(soon)
+	result, err := asked.awaitResponse(soon)
 	own, refused := errors.AsType[*wire.Error](err)
 	switch {
 	case err == nil:
@@ -131,7 +131,7 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 		late := time.NewTimer(l.patience.notice)
 		defer late.Stop()
 		select {
-		case a := <-asked.answer:
+		case a := <-asked.response:
 			if g, ok := readDiscover(a.result); ok {
 				l.greeting = g
 				return nil

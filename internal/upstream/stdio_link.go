@@ -24,8 +24,8 @@ type stdioLink struct {
 	*child
 	o *Options
 
-	flights flights
-	asks    asks
+	flights pendingCalls
+	asks    serverRequests
 	work    jobs // what is still to be told to the server
 
 	ctx    context.Context // of the link
@@ -35,7 +35,7 @@ type stdioLink struct {
 
 func newStdioLink(o *Options, c *child, op opening) *stdioLink {
 	l := &stdioLink{o: o, child: c, ended: make(chan struct{})}
-	l.flights.ambiguous = op.ambiguous
+	l.flights.onAmbiguous = op.ambiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	go l.read()
 	l.work.start(func() {
@@ -47,13 +47,13 @@ func newStdioLink(o *Options, c *child, op opening) *stdioLink {
 }
 
 // begin sends the request of a flight, which the caller ends.
-func (l *stdioLink) begin(ctx context.Context, fl *flight, method string, params []byte, p messageHandler) error {
-	if err := l.flights.beginOn(fl, nil, params, p); err != nil {
+func (l *stdioLink) begin(ctx context.Context, fl *pendingCall, method string, params []byte, p messageHandler) error {
+	if err := l.flights.registerCall(fl, nil, params, p); err != nil {
 		return err
 	}
 	buf := make([]byte, 0, len(params)+len(method)+64)
 	if err := l.write(ctx, wire.AppendRequest(buf, fl.id, method, params)); err != nil {
-		l.flights.end(fl)
+		l.flights.endCall(fl)
 		return l.unsentError(ctx, err)
 	}
 	return nil
@@ -70,15 +70,15 @@ func (l *stdioLink) unsentError(ctx context.Context, err error) error {
 
 // roundTrip implements link.
 func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
-	return l.request(ctx, &flight{}, method, params, p)
+	return l.request(ctx, &pendingCall{}, method, params, p)
 }
 
-func (l *stdioLink) request(ctx context.Context, fl *flight, method string, params []byte, p messageHandler) ([]byte, error) {
+func (l *stdioLink) request(ctx context.Context, fl *pendingCall, method string, params []byte, p messageHandler) ([]byte, error) {
 	if err := l.begin(ctx, fl, method, params, p); err != nil {
 		return nil, err
 	}
-	defer l.flights.end(fl)
-	result, err := fl.wait(ctx)
+	defer l.flights.endCall(fl)
+	result, err := fl.awaitResponse(ctx)
 	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
 		l.abandon(fl.id) //nolint:contextcheck // the call's own context has ended
 	}
@@ -105,7 +105,7 @@ func (l *stdioLink) notify(ctx context.Context, method string, params []byte) er
 // listen implements link. What a server says by itself comes on the one stream
 // there is; a modern one wants to be asked for it.
 func (l *stdioLink) listen(ctx context.Context, params []byte, p messageHandler) error {
-	defer l.flights.listening(p)()
+	defer l.flights.addListener(p)()
 	if !l.isModern {
 		select {
 		case <-l.ended:
@@ -114,7 +114,7 @@ func (l *stdioLink) listen(ctx context.Context, params []byte, p messageHandler)
 			return junctor.AsError(ctx.Err())
 		}
 	}
-	_, err := l.request(ctx, &flight{hears: p}, wire.MethodSubscriptionsListen, params, nil)
+	_, err := l.request(ctx, &pendingCall{subscriber: p}, wire.MethodSubscriptionsListen, params, nil)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return errNoStream
 	}
@@ -155,7 +155,9 @@ func (l *stdioLink) read() {
 	}
 }
 
-func (l *stdioLink) heard(m *wire.Message) { l.flights.heard(l.ctx, m, &l.asks, l.o, l.write) }
+func (l *stdioLink) heard(m *wire.Message) {
+	l.flights.dispatchMessage(l.ctx, m, &l.asks, l.o, l.write)
+}
 
 // tooLong fails the call whose answer did not fit; id is "" where the line does
 // not show it.
@@ -166,14 +168,14 @@ func (l *stdioLink) failLine(id string, why error) {
 	l.flights.mu.Lock()
 	fl := l.flights.byID[id]
 	if fl == nil && id == "" {
-		fl = l.flights.only()
+		fl = l.flights.findOnlyCall()
 	}
 	l.flights.mu.Unlock()
 	if fl == nil {
 		l.o.limits.warn(l.o.Logger, "a server wrote a line that was not taken", "server", l.o.ID, "error", why)
 		return
 	}
-	fl.give(answer{err: why})
+	fl.setResponse(callResponse{err: why})
 }
 
 // bury ends the calls of a child whose output has ended, and what is left of it.
@@ -185,7 +187,7 @@ func (l *stdioLink) bury(cause error) {
 	}
 	l.said.close()
 	l.leaves()
-	l.flights.fail(l.exitError(junctor.CodeUpstream, errors.Join(errInterrupted, cause)))
+	l.flights.failAll(l.exitError(junctor.CodeUpstream, errors.Join(errInterrupted, cause)))
 	if !l.stopping.Load() {
 		l.o.Logger.Warn("the process of a server ended by itself", "server", l.o.ID, "exit", l.exit())
 	}
@@ -214,7 +216,7 @@ func (l *stdioLink) close() error {
 func (l *stdioLink) stop() {
 	l.stopping.Store(true)
 	l.leaves()
-	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the process of server " + l.o.ID + " was stopped", Cause: errInterrupted})
+	l.flights.failAll(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the process of server " + l.o.ID + " was stopped", Cause: errInterrupted})
 	l.cancel()
 	l.asks.close()
 	l.leave()

@@ -340,7 +340,7 @@ func TestStdioCancel(t *testing.T) {
 	poll.Until(t, "the listener", never, func() bool {
 		l.flights.mu.Lock()
 		defer l.flights.mu.Unlock()
-		return l.flights.unasked != nil
+		return l.flights.listeners != nil
 	})
 	call, cancel := context.WithTimeout(t.Context(), time.Second) // enough for it to be sent
 	defer cancel()

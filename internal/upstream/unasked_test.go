@@ -114,10 +114,10 @@ func TestIDsCannotBeGuessed(t *testing.T) {
 	const calls = 2000
 	steps, seen := map[int64]int{}, map[string]bool{}
 	for range 2 { // ids of two links have nothing in common
-		var f flights
+		var f pendingCalls
 		last := int64(0)
 		for range calls {
-			fl, err := f.begin(nil, nil)
+			fl, err := f.beginCall(nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestIDsCannotBeGuessed(t *testing.T) {
 			steps[n-last]++
 			last = n
 			seen[string(fl.id)] = true
-			f.end(fl)
+			f.endCall(fl)
 		}
 	}
 	if len(seen) < 2*calls-4 {
@@ -145,12 +145,12 @@ func TestIDsCannotBeGuessed(t *testing.T) {
 func TestIDsAreNotUsedTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	var tries uint64
-	f := flights{random: func() uint64 {
+	f := pendingCalls{nextRandom: func() uint64 {
 		tries++
 		return tries / 3 << 33 // each of them thrice, and 0 first
 	}}
 	for range 10 {
-		if _, err := f.begin(nil, nil); err != nil {
+		if _, err := f.beginCall(nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,7 +176,7 @@ func TestEverythingUnaskedIsPaced(t *testing.T) {
 		l := &httpLink{o: o}
 		l.asks.closed = true // nothing is sent
 		for where, hear := range map[string]func(m *wire.Message){
-			"the stream of all calls": func(m *wire.Message) { l.flights.heard(t.Context(), m, &l.asks, o, nil) },
+			"the stream of all calls": func(m *wire.Message) { l.flights.dispatchMessage(t.Context(), m, &l.asks, o, nil) },
 			"the stream of a session": func(m *wire.Message) { l.heard(t.Context(), m) },
 			"the stream of a call":    func(m *wire.Message) { (&exchange{l: l, ctx: t.Context(), id: []byte("5")}).take(t.Context(), m) },
 		} {
