@@ -44,7 +44,7 @@ func (s *Server) hearAlong(sess *session) {
 
 // listenAlong is hearAlong for who has nothing to wait for.
 func (s *Server) listenAlong(sess *session) {
-	if sess.link.modern() || sess.hearing.Swap(true) {
+	if sess.link.isModern() || sess.hearing.Swap(true) {
 		return
 	}
 	s.jobs.start(func() {
@@ -132,7 +132,7 @@ func (s *Server) subscribeOwn(ctx context.Context, req *catalog.Request) (bool, 
 	}
 	shared, err := s.lists(ctx, &a)
 	key := a.key(false)
-	if known, _ := s.opener.knows(); err != nil || known == mannerModern || shared {
+	if known, _ := s.opener.knownEra(); err != nil || known == eraModern || shared {
 		return false, err
 	}
 	if req.Unsubscribe {
@@ -144,7 +144,7 @@ func (s *Server) subscribeOwn(ctx context.Context, req *catalog.Request) (bool, 
 		return true, err
 	}
 	defer s.release(sess)
-	if sess.link.modern() {
+	if sess.link.isModern() {
 		return false, nil
 	}
 	s.hearAlong(sess)

@@ -32,7 +32,7 @@ func (a *serverRequests) startAnswer(ctx context.Context, m *wire.Message, p mes
 	switch {
 	case method == wire.MethodPing: // is answered by nobody in particular
 	case !isAnswerable(method):
-		refused = &wire.Error{Code: wire.CodeMethodNotFound, Message: "this client does not know the method " + clip(method)}
+		refused = &wire.Error{Code: wire.CodeMethodNotFound, Message: "this client does not know the method " + clipText(method)}
 	case refused == nil && p == nil:
 		refused = &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
 	}

@@ -19,39 +19,39 @@ type Login struct {
 	Number uint64
 }
 
-// carried is the headers that every request of a link has. They change when the
+// linkHeaders is the headers that every request of a link has. They change when the
 // token among them is renewed.
-type carried struct {
-	line *egress.Line // nil where only an HTTP client leads to the server
-	now  atomic.Pointer[head]
+type linkHeaders struct {
+	line    *egress.Line // nil where only an HTTP client leads to the server
+	current atomic.Pointer[headerSnapshot]
 
-	mu     sync.Mutex
-	number uint64 // of the token
+	mu          sync.Mutex
+	tokenNumber uint64 // of the token
 }
 
-// head is the headers of one moment, which are never changed.
-type head struct {
-	header http.Header
-	common func() (*egress.Head, error) // as the line sends them
+// headerSnapshot is the headers of one moment, which are never changed.
+type headerSnapshot struct {
+	header   http.Header
+	lineHead func() (*egress.Head, error) // as the line sends them
 }
 
-// header is what a request carries now.
-func (c *carried) header() http.Header { return c.now.Load().header }
+// currentHeader is what a request carries now.
+func (c *linkHeaders) currentHeader() http.Header { return c.current.Load().header }
 
-func (c *carried) set(h http.Header) {
-	c.now.Store(&head{h, sync.OnceValues(func() (*egress.Head, error) { return c.line.Head(h) })})
+func (c *linkHeaders) setHeader(h http.Header) {
+	c.current.Store(&headerSnapshot{h, sync.OnceValues(func() (*egress.Head, error) { return c.line.Head(h) })})
 }
 
-// renew puts the credentials of a newer token in the place of those that there
+// renewLogin puts the credentials of a newer token in the place of those that there
 // are. One that comes late changes nothing.
-func (c *carried) renew(l *Login) {
+func (c *linkHeaders) renewLogin(l *Login) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l.Number <= c.number {
+	if l.Number <= c.tokenNumber {
 		return
 	}
-	c.number = l.Number
-	h := maps.Clone(c.header())
+	c.tokenNumber = l.Number
+	h := maps.Clone(c.currentHeader())
 	maps.Copy(h, http.Header{"Authorization": l.Header["Authorization"]})
-	c.set(h)
+	c.setHeader(h)
 }

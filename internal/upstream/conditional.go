@@ -105,7 +105,7 @@ func without(tools, others []catalog.ToolDef) (left []catalog.ToolDef) {
 // lookAround looks for conditional tools on a link that was opened for a caller
 // who can be asked something.
 func (s *Server) lookAround(ctx context.Context, l link) {
-	if l.modern() || !s.conditional.due(s.o.Now(), s.o.TTL) {
+	if l.isModern() || !s.conditional.due(s.o.Now(), s.o.TTL) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)

@@ -58,8 +58,8 @@ func (s *Server) do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 
 // send asks the server.
 func (s *Server) send(ctx context.Context, req *catalog.Request, a access, sink catalog.Sink) (catalog.Result, error) {
-	known, _ := s.opener.knows()
-	if known != mannerModern && abilitiesOf(req.Caller.Capabilities).any() {
+	known, _ := s.opener.knownEra()
+	if known != eraModern && abilitiesOf(req.Caller.Capabilities).any() {
 		return s.start(ctx, req, a, sink)
 	}
 	token := ""
@@ -86,7 +86,7 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 			return nil, false, err
 		}
 		req.Timing.Connect()
-		modern = sess.link.modern()
+		modern = sess.link.isModern()
 		if !modern && (req.Input.Responses != nil || req.Input.State != "") {
 			s.release(sess)
 			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.o.ID)
@@ -124,10 +124,10 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 // exchange is one request over one session.
 func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Request, token string, p messageHandler) ([]byte, error) {
 	l := sess.link
-	if !l.modern() && req.Caller.LogLevel != "" {
+	if !l.isModern() && req.Caller.LogLevel != "" {
 		sess.levels.lower(ctx, l, req.Caller.LogLevel)
 	}
-	if !l.modern() {
+	if !l.isModern() {
 		if err := s.introduce(ctx, sess, p); err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 		return nil, err
 	}
 	out := s.newOutbound()
-	out.write(s, req, l.modern(), token, more...)
+	out.write(s, req, l.isModern(), token, more...)
 	begun := time.Now()
 	var body []byte
 	switch h, ok := l.(*httpLink); {
@@ -191,7 +191,7 @@ type levels struct {
 // server's way to say that it has none.
 func (v *levels) lower(ctx context.Context, l link, level string) {
 	severity := wire.Severity(level)
-	if severity == 0 || wire.Get(l.capabilities(), "logging") == nil {
+	if severity == 0 || wire.Get(l.serverCapabilities(), "logging") == nil {
 		return
 	}
 	select {

@@ -43,7 +43,7 @@ func refuseForm(schema []byte, message string) string {
 }
 
 func secretForm(field string) string {
-	return "the form asks for a secret (" + clip(field) + "): the specification of MCP has those entered at an address of the server, with the mode url"
+	return "the form asks for a secret (" + clipText(field) + "): the specification of MCP has those entered at an address of the server, with the mode url"
 }
 
 const nestedForm = "the form is not flat: the specification of MCP has forms whose fields are texts, numbers, yes or no, and choices"

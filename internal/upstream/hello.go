@@ -14,16 +14,16 @@ func (o *Options) clientInfo() []byte {
 
 // discoverParams are the params of server/discover, the first thing that a
 // server is asked: whoever answers it is modern.
-func (o *Options) discoverParams() []byte { return o.bareParams() }
+func (o *Options) discoverParams() []byte { return o.baseParams() }
 
-// bareParams are params with nothing in them but what a modern server must be
+// baseParams are params with nothing in them but what a modern server must be
 // told, for requests on nobody's behalf.
-func (o *Options) bareParams(members ...wire.Member) []byte {
-	return o.paramsOf(ours, members...)
+func (o *Options) baseParams(members ...wire.Member) []byte {
+	return o.paramsWith(ours, members...)
 }
 
-// paramsOf are those of a client with these capabilities.
-func (o *Options) paramsOf(capabilities []byte, members ...wire.Member) []byte {
+// paramsWith are those of a client with these capabilities.
+func (o *Options) paramsWith(capabilities []byte, members ...wire.Member) []byte {
 	meta := wire.AppendObject(nil, nil, nil,
 		wire.Member{Key: wire.MetaProtocolVersion, Value: []byte(`"` + wire.Modern + `"`)},
 		wire.Member{Key: wire.MetaClientCapabilities, Value: capabilities},
@@ -42,47 +42,47 @@ func (o *Options) initializeParams(declared []byte) []byte {
 		wire.Member{Key: "clientInfo", Value: o.clientInfo()})
 }
 
-// greeting is what a server said of itself in the handshake of its era. It does
+// handshakeInfo is what a server said of itself in the handshake of its era. It does
 // the first half of what a link is.
-type greeting struct {
-	isModern  bool
-	spoken    string
-	abilities []byte
-	self      []byte
-	howTo     string
+type handshakeInfo struct {
+	modernEra    bool
+	version      string
+	capabilities []byte
+	info         []byte
+	instructions string
 }
 
-func (g *greeting) modern() bool         { return g.isModern }
-func (g *greeting) version() string      { return g.spoken }
-func (g *greeting) capabilities() []byte { return g.abilities }
-func (g *greeting) info() []byte         { return g.self }
-func (g *greeting) instructions() string { return g.howTo }
+func (g *handshakeInfo) isModern() bool             { return g.modernEra }
+func (g *handshakeInfo) protocolVersion() string    { return g.version }
+func (g *handshakeInfo) serverCapabilities() []byte { return g.capabilities }
+func (g *handshakeInfo) serverInfo() []byte         { return g.info }
+func (g *handshakeInfo) serverInstructions() string { return g.instructions }
 
 // readDiscover reads the result of server/discover. It says false where the
 // server does not name our modern version: some answer discover and speak only
 // older ones.
-func readDiscover(result []byte) (greeting, bool) {
-	g := greeting{isModern: true, spoken: wire.Modern, abilities: object(wire.Get(result, "capabilities"))}
-	g.self = wire.Get(wire.Get(result, "_meta"), wire.MetaServerInfo)
-	if g.self == nil {
-		g.self = wire.Get(result, "serverInfo")
+func readDiscover(result []byte) (handshakeInfo, bool) {
+	g := handshakeInfo{modernEra: true, version: wire.Modern, capabilities: objectOrEmpty(wire.Get(result, "capabilities"))}
+	g.info = wire.Get(wire.Get(result, "_meta"), wire.MetaServerInfo)
+	if g.info == nil {
+		g.info = wire.Get(result, "serverInfo")
 	}
-	g.howTo, _ = wire.String(wire.Get(result, "instructions"))
+	g.instructions, _ = wire.String(wire.Get(result, "instructions"))
 	for raw := range wire.Elements(wire.Get(result, "supportedVersions")) {
 		if v, _ := wire.String(raw); v == wire.Modern {
 			return g, true
 		}
 	}
-	return greeting{}, false
+	return handshakeInfo{}, false
 }
 
 // readInitialize reads the result of initialize.
-func readInitialize(id string, result []byte) (greeting, error) {
-	g := greeting{abilities: object(wire.Get(result, "capabilities")), self: wire.Get(result, "serverInfo")}
-	g.spoken, _ = wire.String(wire.Get(result, "protocolVersion"))
-	g.howTo, _ = wire.String(wire.Get(result, "instructions"))
-	if !wire.Supported(g.spoken) || wire.IsModern(g.spoken) {
-		return greeting{}, junctor.Errorf(junctor.CodeUpstream, "server %s answers initialize with the protocol version %q, which is not spoken here; its operator has to update it", id, clip(g.spoken))
+func readInitialize(id string, result []byte) (handshakeInfo, error) {
+	g := handshakeInfo{capabilities: objectOrEmpty(wire.Get(result, "capabilities")), info: wire.Get(result, "serverInfo")}
+	g.version, _ = wire.String(wire.Get(result, "protocolVersion"))
+	g.instructions, _ = wire.String(wire.Get(result, "instructions"))
+	if !wire.Supported(g.version) || wire.IsModern(g.version) {
+		return handshakeInfo{}, junctor.Errorf(junctor.CodeUpstream, "server %s answers initialize with the protocol version %q, which is not spoken here; its operator has to update it", id, clipText(g.version))
 	}
 	return g, nil
 }
@@ -96,19 +96,19 @@ func isModernError(e *wire.Error) bool {
 	return false
 }
 
-func object(raw []byte) []byte {
+func objectOrEmpty(raw []byte) []byte {
 	if len(raw) == 0 || raw[0] != '{' {
 		return []byte(`{}`)
 	}
 	return raw
 }
 
-// said is what a server said, for a message: without what is secret, which a cut
+// quoteText is what a server said, for a message: without what is secret, which a cut
 // must not halve before it is found, and not too long.
-func (o *Options) said(text string) string { return clip(o.Scrub(text)) }
+func (o *Options) quoteText(text string) string { return clipText(o.Scrub(text)) }
 
-// clip keeps what a server says from filling a message.
-func clip(s string) string {
+// clipText keeps what a server says from filling a message.
+func clipText(s string) string {
 	const most = 300
 	if len(s) <= most {
 		return s

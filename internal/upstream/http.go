@@ -22,11 +22,11 @@ const goodbye = 2 * time.Second
 // httpLink is a link over Streamable HTTP, of either era. A modern one has no
 // state but its credentials; a legacy one has a session.
 type httpLink struct {
-	greeting
+	handshakeInfo
 	o       *Options
 	mirrors func(tool string) []wire.ParamHeader // which arguments a tool wants in headers
 	session bool                                 // the server gave a session id
-	carried
+	linkHeaders
 
 	flights  pendingCalls
 	asks     serverRequests
@@ -40,15 +40,15 @@ type httpLink struct {
 	work   jobs // what is still to be told to the server
 }
 
-func newHTTPLink(o *Options, g greeting, op opening, mirrors func(string) []wire.ParamHeader) *httpLink {
-	l := &httpLink{greeting: g, o: o, mirrors: mirrors, carried: carried{number: op.number}, streaming: make(chan struct{})}
+func newHTTPLink(o *Options, g handshakeInfo, op linkSettings, mirrors func(string) []wire.ParamHeader) *httpLink {
+	l := &httpLink{handshakeInfo: g, o: o, mirrors: mirrors, linkHeaders: linkHeaders{tokenNumber: op.tokenNumber}, streaming: make(chan struct{})}
 	h := baseHeader(o, op.credentials)
-	if g.spoken != "" {
-		h[wire.HeaderProtocolVersion] = []string{g.spoken}
+	if g.version != "" {
+		h[wire.HeaderProtocolVersion] = []string{g.version}
 	}
 	l.line, _ = egress.LineTo(o.Stream, o.URL)
-	l.set(h)
-	l.flights.onAmbiguous = op.ambiguous
+	l.setHeader(h)
+	l.flights.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -81,7 +81,7 @@ func baseHeader(o *Options, credentials http.Header) http.Header {
 
 // headers are those of one POST over an HTTP client.
 func (l *httpLink) headers(method string, params []byte) http.Header {
-	h := maps.Clone(l.header()) // values are shared, and never changed
+	h := maps.Clone(l.currentHeader()) // values are shared, and never changed
 	for _, f := range l.fields(nil, method, params) {
 		h[f.Name] = []string{f.Value}
 	}
@@ -93,7 +93,7 @@ func (l *httpLink) fields(dst []egress.Field, method string, params []byte) []eg
 	if l.o.Traced {
 		dst = appendTrace(dst, params)
 	}
-	if !l.isModern {
+	if !l.modernEra {
 		return dst
 	}
 	dst = append(dst, egress.Field{Name: wire.HeaderMethod, Value: method})
@@ -202,7 +202,7 @@ func (l *httpLink) call(ctx context.Context, method string, params []byte, p mes
 // abandon tells a legacy server that nobody waits for a request any more; a
 // modern one sees it from the closed stream.
 func (l *httpLink) abandon(id []byte, method string) {
-	if l.isModern || method == wire.MethodInitialize {
+	if l.modernEra || method == wire.MethodInitialize {
 		return
 	}
 	l.work.start(func() {
@@ -256,7 +256,7 @@ func (l *httpLink) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
-	resp, err := send(ctx, l.o.Client, http.MethodDelete, l.o.URL.String(), l.header(), nil) //nolint:bodyclose // finish does
+	resp, err := send(ctx, l.o.Client, http.MethodDelete, l.o.URL.String(), l.currentHeader(), nil) //nolint:bodyclose // finish does
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ const maxErrorBody = 64 << 10
 
 // statusError is what an answer means that is no success.
 func (l *httpLink) statusError(resp reply) error {
-	return l.o.statusError(resp, l.header(), l.session, l.isModern)
+	return l.o.statusError(resp, l.currentHeader(), l.session, l.modernEra)
 }
 
 func (o *Options) statusError(resp reply, carried http.Header, session, modern bool) error {

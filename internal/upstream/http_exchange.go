@@ -80,7 +80,7 @@ func (x *exchange) postMessage(ctx context.Context, method string, params, messa
 
 // postParts sends a message over the line.
 func (x *exchange) postParts(ctx context.Context, method string, params []byte, parts ...[]byte) (reply, error) {
-	head, err := x.l.now.Load().common()
+	head, err := x.l.current.Load().lineHead()
 	if err != nil {
 		return reply{}, err
 	}
@@ -131,7 +131,7 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 	stream, ok := isStream(resp.header)
 	if !ok {
 		defer finish(resp.body)
-		return nil, x.upstreamError("answered with the content type " + x.l.o.said(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
+		return nil, x.upstreamError("answered with the content type " + x.l.o.quoteText(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
 	}
 	if stream {
 		return x.stream(ctx, resp.body)
@@ -240,7 +240,7 @@ func (x *exchange) note(m *wire.Message) {
 // refuseAsk is the answer to requests of a server of the modern era, which has
 // none.
 func (l *httpLink) refuseAsk() *wire.Error {
-	if !l.isModern {
+	if !l.modernEra {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeInvalidRequest, Message: "a server of this protocol version sends no requests; answer with input_required"}
@@ -260,7 +260,7 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) ([]byte, erro
 		if ctx.Err() != nil {
 			return nil, junctor.AsError(ctx.Err())
 		}
-		if failures++; x.l.isModern || x.lastID == "" || failures > maxResumes || errors.Is(err, wire.ErrTooLong) || errors.Is(err, errNoMemory) {
+		if failures++; x.l.modernEra || x.lastID == "" || failures > maxResumes || errors.Is(err, wire.ErrTooLong) || errors.Is(err, errNoMemory) {
 			return nil, x.streamError(err)
 		}
 		resp, err := x.resume(x.tied(ctx)) //nolint:bodyclose // events does
@@ -306,7 +306,7 @@ func (x *exchange) resume(ctx context.Context) (*http.Response, error) {
 
 // get opens a legacy event stream, where lastID names one.
 func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, error) {
-	h := l.header().Clone()
+	h := l.currentHeader().Clone()
 	delete(h, "Content-Type")
 	h["Accept"] = []string{"text/event-stream"}
 	if lastID != "" {

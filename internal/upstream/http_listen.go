@@ -16,7 +16,7 @@ func (l *httpLink) listen(ctx context.Context, params []byte, p messageHandler) 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)() //nolint:contextcheck // the link's end is the stream's, too
-	if l.isModern {
+	if l.modernEra {
 		return l.listenModern(ctx, params, p)
 	}
 	defer l.flights.addListener(p)()

@@ -84,7 +84,7 @@ func (s *Server) introduce(ctx context.Context, sess *session, p messageHandler)
 	// What it asked has come before its answer to this one. That it may not know
 	// the method is all the same.
 	_, _ = sess.link.roundTrip(ctx, wire.MethodPing, nil, p)
-	asked, err := sess.link.answered(ctx)
+	asked, err := sess.link.awaitServerRequests(ctx)
 	if err != nil || !asked {
 		return err
 	}
@@ -94,6 +94,14 @@ func (s *Server) introduce(ctx context.Context, sess *session, p messageHandler)
 	return pause(ctx, takeIn)
 }
 
-func (l *stdioLink) answered(ctx context.Context) (bool, error) { return l.asks.waitUntilIdle(ctx) }
-func (l *httpLink) answered(ctx context.Context) (bool, error)  { return l.asks.waitUntilIdle(ctx) }
-func (l *sseLink) answered(ctx context.Context) (bool, error)   { return l.asks.waitUntilIdle(ctx) }
+func (l *stdioLink) awaitServerRequests(ctx context.Context) (bool, error) {
+	return l.asks.waitUntilIdle(ctx)
+}
+
+func (l *httpLink) awaitServerRequests(ctx context.Context) (bool, error) {
+	return l.asks.waitUntilIdle(ctx)
+}
+
+func (l *sseLink) awaitServerRequests(ctx context.Context) (bool, error) {
+	return l.asks.waitUntilIdle(ctx)
+}

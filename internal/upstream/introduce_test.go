@@ -120,7 +120,7 @@ func TestRootsThatChange(t *testing.T) {
 func TestQuestionBetweenCalls(t *testing.T) {
 	t.Parallel()
 	told := make(chan struct{}, 1)
-	l := newRig(t, "plain").open(t, opening{ambiguous: func() bool { told <- struct{}{}; return false }})
+	l := newRig(t, "plain").open(t, linkSettings{onAmbiguous: func() bool { told <- struct{}{}; return false }})
 	p, refused := l.flights.findAnswerer(wire.MethodRootsList)
 	if p == nil || refused != nil || len(told) != 1 {
 		t.Fatalf("%v, %v", p, refused)

@@ -32,13 +32,13 @@ type link interface {
 
 	// answered waits until no question of the server is open, and says whether
 	// there has ever been one.
-	answered(ctx context.Context) (some bool, err error)
+	awaitServerRequests(ctx context.Context) (some bool, err error)
 
-	modern() bool
-	version() string      // the protocol version that is spoken
-	capabilities() []byte // of the server, a JSON object
-	info() []byte         // serverInfo, a JSON object; nil when not given
-	instructions() string
+	isModern() bool
+	protocolVersion() string    // the protocol version that is spoken
+	serverCapabilities() []byte // of the server, a JSON object
+	serverInfo() []byte         // serverInfo, a JSON object; nil when not given
+	serverInstructions() string
 	close() error
 }
 
@@ -54,26 +54,26 @@ type messageHandler interface {
 	answerRequest(ctx context.Context, method string, params []byte) (result []byte, err error)
 }
 
-// opening is what a new link is to begin with.
-type opening struct {
+// linkSettings is what a new link is to begin with.
+type linkSettings struct {
 	// declared are the client capabilities that a legacy handshake carries, a
 	// JSON object. A modern link has them in the _meta of each request.
-	declared []byte
+	capabilities []byte
 	// credentials are sent with every HTTP request of the link; nil is none.
 	credentials http.Header
-	number      uint64 // of the token among them
+	tokenNumber uint64 // of the token among them
 	// client and stream are the HTTP clients of the link; nil are those of all.
 	client, stream *http.Client
 	// most is how many processes the server may have, this one included; 0 is
 	// the usual number.
-	most int
+	maxProcesses int
 	// ambiguous is told when the server asked something that could have been
 	// any of several calls', and says whether any may answer. It may be nil.
-	ambiguous func() bool
+	onAmbiguous func() bool
 }
 
-// options are those of the server, with the link's own HTTP clients.
-func (op *opening) options(o *Options) *Options {
+// optionsFrom are those of the server, with the link's own HTTP clients.
+func (op *linkSettings) optionsFrom(o *Options) *Options {
 	if op.client == nil {
 		return o
 	}

@@ -131,7 +131,7 @@ func (s *Server) refreshOnce(ctx context.Context, a access) (bool, error) {
 		return false, err
 	}
 	switch {
-	case sess.link.modern():
+	case sess.link.isModern():
 	case sess.asking:
 		offer.Tools = s.conditional.among(offer.Tools)
 	default:
@@ -155,16 +155,16 @@ func sameOffer(a, b *catalog.Offer) bool { return reflect.DeepEqual(a, b) }
 func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duration, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	caps := l.capabilities()
+	caps := l.serverCapabilities()
 	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
 	offer := &catalog.Offer{
-		Instructions: s.o.Scrub(l.instructions()), Completions: has("completions"), Logging: has("logging"),
+		Instructions: s.o.Scrub(l.serverInstructions()), Completions: has("completions"), Logging: has("logging"),
 		Tasks: makesTasks(l), Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
 	}
 	p := pager{s: s, l: l, ttl: s.o.TTL, cancel: cancel}
 	if has("tools") {
 		p.read(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
-			if l.modern() && offer.Tasks && wire.Get(raw, "execution") == nil {
+			if l.isModern() && offer.Tasks && wire.Get(raw, "execution") == nil {
 				// What a legacy client has to read to ask for a task.
 				raw = wire.AppendObject(nil, raw, nil, wire.Member{Key: "execution", Value: []byte(`{"taskSupport":"optional"}`)})
 			}
@@ -236,7 +236,7 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 		for raw := range wire.Elements(items) {
 			name, ok := wire.String(wire.Get(raw, key))
 			if _, twice := seen[name]; !ok || name == "" || twice {
-				p.s.o.limits.warn(p.s.o.Logger, "an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", p.s.o.said(name))
+				p.s.o.limits.warn(p.s.o.Logger, "an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", p.s.o.quoteText(name))
 				continue
 			}
 			seen[name] = struct{}{}
@@ -279,15 +279,15 @@ func (p *pager) params(cursor []byte) []byte {
 	if cursor != nil {
 		members = append(members, wire.Member{Key: "cursor", Value: cursor})
 	}
-	if p.l.modern() {
-		return p.s.o.bareParams(members...)
+	if p.l.isModern() {
+		return p.s.o.baseParams(members...)
 	}
 	return wire.AppendObject(nil, nil, nil, members...)
 }
 
 // freshness takes the shortest time that any page counts for.
 func (p *pager) freshness(result []byte) {
-	if !p.l.modern() {
+	if !p.l.isModern() {
 		return
 	}
 	if ms, ok := wire.Int(wire.Get(result, "ttlMs")); ok && ms > 0 {

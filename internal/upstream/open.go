@@ -12,77 +12,77 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// manner is how a server turned out to speak.
-type manner string
+// protocolEra is how a server turned out to speak.
+type protocolEra string
 
 const (
-	mannerUnknown manner = ""
-	mannerModern  manner = "modern"
-	mannerLegacy  manner = "legacy"
-	mannerSSE     manner = "sse"
+	eraUnknown protocolEra = ""
+	eraModern  protocolEra = "modern"
+	eraLegacy  protocolEra = "legacy"
+	eraSSE     protocolEra = "sse"
 )
 
-// opener opens links to one server and remembers how it speaks. What proved
+// linkOpener opens links to one server and remembers how it speaks. What proved
 // nothing, a refused credential, a time-out, a server error, is not remembered.
-type opener struct {
-	o       *Options
-	mirrors func(tool string) []wire.ParamHeader
+type linkOpener struct {
+	opts         *Options
+	paramHeaders func(tool string) []wire.ParamHeader
 
-	mu    sync.Mutex
-	known manner
-	hello greeting // of a modern server
+	mu        sync.Mutex
+	era       protocolEra
+	handshake handshakeInfo // of a modern server
 }
 
-func (d *opener) knows() (manner, greeting) {
+func (d *linkOpener) knownEra() (protocolEra, handshakeInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.known, d.hello
+	return d.era, d.handshake
 }
 
-func (d *opener) learn(m manner, g greeting) {
+func (d *linkOpener) rememberEra(m protocolEra, g handshakeInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.known, d.hello = m, g
+	d.era, d.handshake = m, g
 }
 
-// forget makes the next link find out anew how the server speaks.
-func (d *opener) forget() { d.learn(mannerUnknown, greeting{}) }
+// forgetEra makes the next link find out anew how the server speaks.
+func (d *linkOpener) forgetEra() { d.rememberEra(eraUnknown, handshakeInfo{}) }
 
-// open opens a link. ctx bounds the opening, not the link.
-func (d *opener) open(ctx context.Context, op opening) (link, error) {
-	switch d.o.Transport {
+// openLink opens a link. ctx bounds the opening, not the link.
+func (d *linkOpener) openLink(ctx context.Context, op linkSettings) (link, error) {
+	switch d.opts.Transport {
 	case TransportStdio:
-		l, err := openStdio(ctx, d.o, op)
+		l, err := openStdio(ctx, d.opts, op)
 		switch {
 		case err != nil:
-		case l.modern():
-			d.learn(mannerModern, greeting{}) // callers share one whatever they declare
+		case l.isModern():
+			d.rememberEra(eraModern, handshakeInfo{}) // callers share one whatever they declare
 		default:
-			d.learn(mannerLegacy, greeting{})
+			d.rememberEra(eraLegacy, handshakeInfo{})
 		}
 		return l, err
 	case TransportSSE:
-		return openSSE(ctx, op.options(d.o), op)
+		return openSSE(ctx, op.optionsFrom(d.opts), op)
 	case TransportHTTP:
 	}
-	known, hello := d.knows()
+	known, hello := d.knownEra()
 	switch known {
-	case mannerModern:
-		return newHTTPLink(op.options(d.o), hello, op, d.mirrors), nil
-	case mannerLegacy:
-		l, err := d.initialize(ctx, op)
+	case eraModern:
+		return newHTTPLink(op.optionsFrom(d.opts), hello, op, d.paramHeaders), nil
+	case eraLegacy:
+		l, err := d.openLegacy(ctx, op)
 		if status := statusOf(err); status < 400 || status > 499 || isInconclusive(err) {
 			return l, err
 		}
-	case mannerSSE:
-		l, err := openSSE(ctx, op.options(d.o), op)
+	case eraSSE:
+		l, err := openSSE(ctx, op.optionsFrom(d.opts), op)
 		if status := statusOf(err); status < 400 || status > 499 || isInconclusive(err) {
 			return l, err
 		}
-	case mannerUnknown:
+	case eraUnknown:
 	}
-	d.forget()
-	return d.probe(ctx, op)
+	d.forgetEra()
+	return d.detectEra(ctx, op)
 }
 
 // isInconclusive says that a failure tells nothing about how the server speaks.
@@ -98,10 +98,10 @@ func isInconclusive(err error) bool {
 	}
 }
 
-// probe finds out how the server speaks: modern first, since whoever answers
+// detectEra finds out how the server speaks: modern first, since whoever answers
 // server/discover with our version is; then the legacy handshake, then HTTP+SSE.
-func (d *opener) probe(ctx context.Context, op opening) (link, error) {
-	l, first := d.discover(ctx, op)
+func (d *linkOpener) detectEra(ctx context.Context, op linkSettings) (link, error) {
+	l, first := d.tryDiscover(ctx, op)
 	if l != nil {
 		return l, nil
 	}
@@ -111,13 +111,13 @@ func (d *opener) probe(ctx context.Context, op opening) (link, error) {
 	default:
 	}
 	if e, ok := errors.AsType[*wire.Error](first); ok && isModernError(e) && !speaksLegacy(e) {
-		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", d.o.ID, d.o.said(e.Message))
+		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", d.opts.ID, d.opts.quoteText(e.Message))
 	}
-	l, err := d.initialize(ctx, op)
+	l, err := d.openLegacy(ctx, op)
 	switch status := statusOf(err); {
 	case err == nil:
 		if !isInconclusive(first) {
-			d.learn(mannerLegacy, greeting{})
+			d.rememberEra(eraLegacy, handshakeInfo{})
 		}
 		return l, nil
 	case status == http.StatusBadRequest, status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
@@ -126,14 +126,14 @@ func (d *opener) probe(ctx context.Context, op opening) (link, error) {
 	default:
 		return nil, err
 	}
-	l, sseErr := openSSE(ctx, op.options(d.o), op)
+	l, sseErr := openSSE(ctx, op.optionsFrom(d.opts), op)
 	if sseErr != nil {
 		if junctor.CodeOf(sseErr) == junctor.CodeUnauthenticated {
 			return nil, sseErr
 		}
 		return nil, err // of the newer transport: it says more
 	}
-	d.learn(mannerSSE, greeting{})
+	d.rememberEra(eraSSE, handshakeInfo{})
 	return l, nil
 }
 
@@ -148,9 +148,9 @@ func speaksLegacy(e *wire.Error) bool {
 	return false
 }
 
-// discover tries the modern era. Without a link and without an error the server
+// tryDiscover tries the modern era. Without a link and without an error the server
 // answered, and is legacy.
-func (d *opener) discover(ctx context.Context, op opening) (link, error) {
+func (d *linkOpener) tryDiscover(ctx context.Context, op linkSettings) (link, error) {
 	// A legacy server may never answer what it does not know: leave time for
 	// its own handshake.
 	if deadline, ok := ctx.Deadline(); ok {
@@ -158,12 +158,12 @@ func (d *opener) discover(ctx context.Context, op opening) (link, error) {
 		ctx, cancel = context.WithDeadline(ctx, time.Now().Add(time.Until(deadline)/2))
 		defer cancel()
 	}
-	l := newHTTPLink(op.options(d.o), greeting{isModern: true, spoken: wire.Modern}, op, d.mirrors)
-	result, err := l.roundTrip(ctx, wire.MethodServerDiscover, d.o.discoverParams(), nil)
+	l := newHTTPLink(op.optionsFrom(d.opts), handshakeInfo{modernEra: true, version: wire.Modern}, op, d.paramHeaders)
+	result, err := l.roundTrip(ctx, wire.MethodServerDiscover, d.opts.discoverParams(), nil)
 	if err == nil {
 		if g, ok := readDiscover(result); ok {
-			d.learn(mannerModern, g)
-			l.greeting = g
+			d.rememberEra(eraModern, g)
+			l.handshakeInfo = g
 			return l, nil
 		}
 	}
@@ -171,10 +171,10 @@ func (d *opener) discover(ctx context.Context, op opening) (link, error) {
 	return nil, err
 }
 
-// initialize is the legacy handshake.
-func (d *opener) initialize(ctx context.Context, op opening) (link, error) {
-	l := newHTTPLink(op.options(d.o), greeting{}, op, d.mirrors)
-	err := l.handshake(ctx, op.declared)
+// openLegacy is the legacy handshake.
+func (d *linkOpener) openLegacy(ctx context.Context, op linkSettings) (link, error) {
+	l := newHTTPLink(op.optionsFrom(d.opts), handshakeInfo{}, op, d.paramHeaders)
+	err := l.handshake(ctx, op.capabilities)
 	if err != nil {
 		_ = l.close() //nolint:contextcheck // it is told even when ctx has ended
 		return nil, err
@@ -194,19 +194,19 @@ func (l *httpLink) handshake(ctx context.Context, declared []byte) error {
 	result, err := x.read(ctx, resp)
 	if e, own := errors.AsType[*wire.Error](err); own && resp.status != http.StatusOK {
 		// What the status says counts here: it decides what is tried next.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + l.o.said(e.Message), Cause: &httpStatusError{status: resp.status}}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + l.o.quoteText(e.Message), Cause: &httpStatusError{status: resp.status}}
 	}
 	if err != nil {
 		return err
 	}
-	if l.greeting, err = readInitialize(l.o.ID, result); err != nil {
+	if l.handshakeInfo, err = readInitialize(l.o.ID, result); err != nil {
 		return err
 	}
-	h := maps.Clone(l.header())
+	h := maps.Clone(l.currentHeader())
 	if l.session = id != ""; l.session {
 		h[wire.HeaderSessionID] = []string{id}
 	}
-	h[wire.HeaderProtocolVersion] = []string{l.spoken}
-	l.set(h)
+	h[wire.HeaderProtocolVersion] = []string{l.version}
+	l.setHeader(h)
 	return l.notify(ctx, wire.NoteInitialized, nil)
 }

@@ -184,7 +184,7 @@ func (s *Server) readPage(req *catalog.Request, a access, send func() (catalog.R
 	// A server of the modern era says how long its answers count and for whom. One
 	// of the older era cannot; its pages count as long as its lists.
 	ttl, private := s.o.TTL, false
-	if known, _ := s.opener.knows(); known == mannerModern {
+	if known, _ := s.opener.knownEra(); known == eraModern {
 		ttl, private = res.TTL, !res.Public
 	}
 	s.pages.keep(req, &a, res, round, s.o.Now(), ttl, private)

@@ -208,7 +208,7 @@ func declared(caps []byte, tasks, pages bool) []byte {
 		}
 		return plain
 	}
-	extensions := object(wire.Get(caps, "extensions"))
+	extensions := objectOrEmpty(wire.Get(caps, "extensions"))
 	shows, has := !pages || catalog.ShowsApps(caps), wire.Get(extensions, wire.ExtensionTasks) != nil
 	if shows && has == tasks && wire.Get(caps, "tasks") == nil {
 		return caps
@@ -278,7 +278,7 @@ func (s *Server) callError(req *catalog.Request, err error) error {
 		return &out
 	}
 	e = s.scrubError(e)
-	message := "server " + s.o.ID + " answered: " + clip(e.Message)
+	message := "server " + s.o.ID + " answered: " + clipText(e.Message)
 	switch {
 	case e.Code == wire.CodeResourceNotFound, e.Code == wire.CodeInvalidParams && req.Kind == junctor.KindResource:
 		return &junctor.Error{Code: junctor.CodeNotFound, Message: message}

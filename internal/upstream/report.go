@@ -45,7 +45,7 @@ type Report struct {
 // server offers. The error is why that failed; the report says at which step,
 // and what to do.
 func (s *Server) Probe(ctx context.Context) (Report, error) {
-	fresh := &opener{o: &s.o, mirrors: s.opener.mirrors}
+	fresh := &linkOpener{opts: &s.o, paramHeaders: s.opener.paramHeaders}
 	return s.examine(ctx, fresh, func(_ access, l link, _ *listed, _ time.Duration) { _ = l.close() })
 }
 
@@ -55,7 +55,7 @@ func (s *Server) Begin(ctx context.Context) (Report, error) { return s.examine(c
 
 // examine opens a link and lists what is behind it. Where both worked, keep has
 // them.
-func (s *Server) examine(ctx context.Context, how *opener, keep func(access, link, *listed, time.Duration)) (Report, error) {
+func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(access, link, *listed, time.Duration)) (Report, error) {
 	var reached milestones
 	begun := time.Now()
 	a, l, err := s.reach(reached.trace(ctx), how)
@@ -74,7 +74,7 @@ func (s *Server) examine(ctx context.Context, how *opener, keep func(access, lin
 			pass(ctx, StepList)
 			report.State.Connected, report.State.LastSeen = true, s.o.Now()
 			report.State.count(o)
-			if !l.modern() {
+			if !l.isModern() {
 				s.conditional.due(s.o.Now(), 0)
 				s.conditional.saw(o.Tools, true)
 				if s.completed(ctx) {
@@ -108,14 +108,14 @@ func (s *Server) examine(ctx context.Context, how *opener, keep func(access, lin
 
 // reach opens a link that belongs to nobody. It declares everything, to be shown
 // everything, and answers nothing.
-func (s *Server) reach(ctx context.Context, how *opener) (access, link, error) {
+func (s *Server) reach(ctx context.Context, how *linkOpener) (access, link, error) {
 	a, err := s.access(ctx, nil, &catalog.Caller{Capabilities: []byte(anything)})
 	if err != nil {
 		return a, nil, err
 	}
 	attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
 	defer cancel()
-	l, err := how.open(attempt, opening{declared: a.caps, credentials: a.header, number: a.login.Number, most: math.MaxInt})
+	l, err := how.openLink(attempt, linkSettings{capabilities: a.caps, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: math.MaxInt})
 	return a, l, err
 }
 
@@ -126,7 +126,7 @@ func (s *Server) reach(ctx context.Context, how *opener) (access, link, error) {
 func (s *Server) adopt(a access, l link, known *listed, took time.Duration) {
 	s.breaker.succeeded(a.credentials)
 	s.saw(l, took, nil)
-	if !l.modern() {
+	if !l.isModern() {
 		_ = l.close()
 		known.offer.Tools = marked(known.offer.Tools)
 		known.until = time.Time{}
@@ -156,7 +156,7 @@ func (s *Server) adopt(a access, l link, known *listed, took time.Duration) {
 func (s *Server) probeError(err error) error {
 	if e, own := errors.AsType[*wire.Error](err); own {
 		e = s.scrubError(e)
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + s.o.ID + " answered: " + clip(e.Message), Cause: e}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + s.o.ID + " answered: " + clipText(e.Message), Cause: e}
 	}
 	out := *junctor.AsError(err)
 	out.Message = s.o.Scrub(describeError(&out))

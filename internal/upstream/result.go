@@ -76,7 +76,7 @@ func (s *Server) modernParts(body []byte, res *catalog.Result) (state []byte, er
 		}
 		return state, nil
 	default:
-		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s answered with a result of the type %q, which nobody asked for", s.o.ID, s.o.said(kind))
+		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s answered with a result of the type %q, which nobody asked for", s.o.ID, s.o.quoteText(kind))
 	}
 	if ms, ok := wire.Int(wire.Get(body, "ttlMs")); ok && ms > 0 {
 		res.TTL = time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond

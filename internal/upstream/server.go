@@ -16,7 +16,7 @@ import (
 type Server struct {
 	o       Options
 	info    []byte // clientInfo, as it is sent
-	opener  *opener
+	opener  *linkOpener
 	breaker breaker
 
 	outbounds  sync.Pool
@@ -61,7 +61,7 @@ func New(o Options) (*Server, error) {
 		taskCalls: map[string]*call{}, openedTasks: map[string]*openedTask{},
 		watch: newWatch(),
 	}
-	s.opener = &opener{o: &s.o, mirrors: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
+	s.opener = &linkOpener{opts: &s.o, paramHeaders: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
 	if o.Isolated != "" {
 		s.isolated.Store(&o.Isolated)
 	}
@@ -160,13 +160,13 @@ func (st *State) count(o *catalog.Offer) {
 
 // describe fills in what a link's handshake said.
 func (st *State) describe(l link, o *Options) {
-	st.Era, st.Version = string(mannerLegacy), l.version()
-	if l.modern() {
-		st.Era = string(mannerModern)
+	st.Era, st.Version = string(eraLegacy), l.protocolVersion()
+	if l.isModern() {
+		st.Era = string(eraModern)
 	}
-	st.Name, _ = wire.String(wire.Get(l.info(), "name"))
-	st.Release, _ = wire.String(wire.Get(l.info(), "version"))
-	st.Name, st.Release = o.said(st.Name), o.said(st.Release)
+	st.Name, _ = wire.String(wire.Get(l.serverInfo(), "name"))
+	st.Release, _ = wire.String(wire.Get(l.serverInfo(), "version"))
+	st.Name, st.Release = o.quoteText(st.Name), o.quoteText(st.Release)
 	if _, ok := l.(*sseLink); ok {
 		st.Transport = TransportSSE
 	}
@@ -185,7 +185,7 @@ func (s *Server) saw(l link, took time.Duration, err error) {
 	}
 	s.state.Connected, s.state.LastError = true, ""
 	s.state.LastSeen, s.state.Latency = s.o.Now(), took
-	if s.state.Era == "" || s.state.Version != l.version() {
+	if s.state.Era == "" || s.state.Version != l.protocolVersion() {
 		s.state.describe(l, &s.o)
 	}
 }

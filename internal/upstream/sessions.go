@@ -86,8 +86,8 @@ func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
 			s.release(sess)
 			return nil, err
 		}
-		if held, ok := sess.link.(interface{ renew(l *Login) }); ok && a.login.Name != "" {
-			held.renew(&a.login)
+		if held, ok := sess.link.(interface{ renewLogin(l *Login) }); ok && a.login.Name != "" {
+			held.renewLogin(&a.login)
 		}
 		return sess, nil
 	}
@@ -96,8 +96,8 @@ func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
 // find gives the session for a and counts its use, or one that is being opened
 // and has to be waited for first.
 func (s *Server) find(a access) (sess, first *session, err error) {
-	known, _ := s.opener.knows()
-	key := a.key(known == mannerModern)
+	known, _ := s.opener.knownEra()
+	key := a.key(known == eraModern)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sess = s.sessions[key]; sess == nil && s.o.Transport == TransportStdio {
@@ -107,7 +107,7 @@ func (s *Server) find(a access) (sess, first *session, err error) {
 			case other.credentials != a.credentials:
 			case a.nobody:
 				sess = other
-			case known != mannerLegacy && other.access.who == a.who && other.opening():
+			case known != eraLegacy && other.access.who == a.who && other.opening():
 				return nil, other, nil // a modern one is shared whatever its callers declare
 			}
 		}
@@ -163,7 +163,7 @@ func (s *Server) open() int {
 // openLink opens the link of a session.
 func (s *Server) openLink(sess *session, a access) {
 	begun := time.Now()
-	op := opening{declared: a.caps, credentials: a.header, number: a.login.Number, most: s.most(), ambiguous: s.ambiguous(sess, a)}
+	op := linkSettings{capabilities: a.caps, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: s.most(), onAmbiguous: s.ambiguous(sess, a)}
 	if a.owner != "" {
 		op.client, op.stream = s.o.Own(a.owner)
 	}
@@ -182,7 +182,7 @@ func (s *Server) openLink(sess *session, a access) {
 	s.saw(l, time.Since(begun), nil)
 	sess.link = l
 	s.mu.Lock()
-	if key := a.key(true); l.modern() && s.sessions[key] == nil && !sess.gone {
+	if key := a.key(true); l.isModern() && s.sessions[key] == nil && !sess.gone {
 		sess.keys = append(sess.keys, key)
 		s.sessions[key] = sess
 	}
@@ -213,10 +213,10 @@ func (nopHandler) answerRequest(context.Context, string, []byte) ([]byte, error)
 
 // connect opens a link, trying again what may be a passing trouble: a time-out
 // twice, a network error once, a refused credential never.
-func (s *Server) connect(ctx context.Context, op opening) (link, error) {
+func (s *Server) connect(ctx context.Context, op linkSettings) (link, error) {
 	for try := 1; ; try++ {
 		attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
-		l, err := s.opener.open(attempt, op)
+		l, err := s.opener.openLink(attempt, op)
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return l, err
@@ -372,8 +372,8 @@ func (s *Server) ended(sess *session, took time.Duration, err error) {
 		s.saw(sess.link, took, err)
 	}
 	if isLinkOver(err) || junctor.CodeOf(err) == junctor.CodeUnauthenticated {
-		if sess.link.modern() {
-			s.opener.forget()
+		if sess.link.isModern() {
+			s.opener.forgetEra()
 		}
 		s.drop(sess)
 		s.pages.dropAll() // it may have been started anew, with others

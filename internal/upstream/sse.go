@@ -14,9 +14,9 @@ import (
 // sseLink is a link over the HTTP+SSE of 2024-11-05: one stream on which
 // everything arrives, and an address to post to.
 type sseLink struct {
-	greeting
+	handshakeInfo
 	o *Options
-	carried
+	linkHeaders
 	endpoint string
 
 	flights pendingCalls
@@ -29,12 +29,12 @@ type sseLink struct {
 }
 
 // openSSE opens the stream, waits for the address to post to, and shakes hands.
-func openSSE(ctx context.Context, o *Options, op opening) (link, error) {
-	l := &sseLink{o: o, carried: carried{number: op.number}, ended: make(chan struct{})}
-	l.set(baseHeader(o, op.credentials))
-	l.flights.onAmbiguous = op.ambiguous
+func openSSE(ctx context.Context, o *Options, op linkSettings) (link, error) {
+	l := &sseLink{o: o, linkHeaders: linkHeaders{tokenNumber: op.tokenNumber}, ended: make(chan struct{})}
+	l.setHeader(baseHeader(o, op.credentials))
+	l.flights.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if err := l.connect(ctx, op.declared); err != nil {
+	if err := l.connect(ctx, op.capabilities); err != nil {
 		_ = l.close()
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (l *sseLink) connect(ctx context.Context, declared []byte) error {
 	// The stream lives as long as the link; opening it as long as ctx lets it.
 	stop := context.AfterFunc(ctx, l.cancel)
 	defer stop()
-	h := l.header().Clone()
+	h := l.currentHeader().Clone()
 	delete(h, "Content-Type")
 	h["Accept"] = []string{"text/event-stream"}
 	resp, err := send(l.ctx, l.o.Stream, http.MethodGet, l.o.URL.String(), h, nil) //nolint:contextcheck // it outlives its opening
@@ -59,7 +59,7 @@ func (l *sseLink) connect(ctx context.Context, declared []byte) error {
 		if resp.StatusCode == http.StatusOK {
 			return junctor.Errorf(junctor.CodeUpstream, "server %s has no event stream at its address", l.o.ID)
 		}
-		return l.o.statusError(replyOf(resp), l.header(), false, false)
+		return l.o.statusError(replyOf(resp), l.currentHeader(), false, false)
 	}
 	endpoint := make(chan string, 1)
 	l.work.start(func() { l.read(resp.Body, endpoint) })
@@ -77,7 +77,7 @@ func (l *sseLink) connect(ctx context.Context, declared []byte) error {
 	if err != nil {
 		return contextError(ctx, err)
 	}
-	if l.greeting, err = readInitialize(l.o.ID, result); err != nil {
+	if l.handshakeInfo, err = readInitialize(l.o.ID, result); err != nil {
 		return err
 	}
 	return l.notify(ctx, wire.NoteInitialized, nil)
@@ -140,13 +140,13 @@ func (l *sseLink) heard(m *wire.Message) { l.flights.dispatchMessage(l.ctx, m, &
 
 // post sends a message; its answer, if there is one, comes on the stream.
 func (l *sseLink) post(ctx context.Context, message []byte) error {
-	resp, err := send(ctx, l.o.Client, http.MethodPost, l.endpoint, l.header().Clone(), message) //nolint:bodyclose // finish does
+	resp, err := send(ctx, l.o.Client, http.MethodPost, l.endpoint, l.currentHeader().Clone(), message) //nolint:bodyclose // finish does
 	if err != nil {
 		return err
 	}
 	defer finish(resp.Body)
 	if resp.StatusCode >= 300 {
-		return l.o.statusError(replyOf(resp), l.header(), true, false)
+		return l.o.statusError(replyOf(resp), l.currentHeader(), true, false)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ const errExitedOnDiscover linkError = "the child ended when it was asked for its
 
 // openStdio starts a child and shakes hands with it. It waits while the command
 // rests after a crash, and fails where that takes long.
-func openStdio(ctx context.Context, o *Options, op opening) (link, error) {
+func openStdio(ctx context.Context, o *Options, op linkSettings) (link, error) {
 	crew := &o.Command.crew
 	l, err := tryStdio(ctx, o, op)
 	if errors.Is(err, errExitedOnDiscover) {
@@ -75,8 +75,8 @@ func openStdio(ctx context.Context, o *Options, op opening) (link, error) {
 	return l, nil
 }
 
-func tryStdio(ctx context.Context, o *Options, op opening) (*stdioLink, error) {
-	if err := o.Command.crew.join(ctx, o.ID, op.most); err != nil {
+func tryStdio(ctx context.Context, o *Options, op linkSettings) (*stdioLink, error) {
+	if err := o.Command.crew.join(ctx, o.ID, op.maxProcesses); err != nil {
 		return nil, err
 	}
 	c, err := startChild(ctx, o)
@@ -87,7 +87,7 @@ func tryStdio(ctx context.Context, o *Options, op opening) (*stdioLink, error) {
 	}
 	pass(ctx, StepAddress)
 	l := newStdioLink(o, c, op)
-	if err := l.greet(ctx, op.declared); err != nil {
+	if err := l.greet(ctx, op.capabilities); err != nil {
 		// A caller that went away says nothing about the command.
 		l.blameless.Store(junctor.CodeOf(err) == junctor.CodeCanceled)
 		l.stop()
@@ -114,11 +114,11 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 	switch {
 	case err == nil:
 		if g, ok := readDiscover(result); ok {
-			l.greeting = g
+			l.handshakeInfo = g
 			return nil
 		}
 	case refused && isModernError(own) && !speaksLegacy(own):
-		return junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", l.o.ID, l.o.said(own.Message))
+		return junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", l.o.ID, l.o.quoteText(own.Message))
 	case refused:
 	case isLinkOver(err), ctx.Err() != nil:
 		return l.handshakeError(ctx, err, errExitedOnDiscover)
@@ -133,7 +133,7 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 		select {
 		case a := <-asked.response:
 			if g, ok := readDiscover(a.result); ok {
-				l.greeting = g
+				l.handshakeInfo = g
 				return nil
 			}
 		case <-late.C:
@@ -149,7 +149,7 @@ func (l *stdioLink) initialize(ctx context.Context, declared []byte) error {
 	if err != nil {
 		return l.handshakeError(ctx, err, nil)
 	}
-	if l.greeting, err = readInitialize(l.o.ID, result); err != nil {
+	if l.handshakeInfo, err = readInitialize(l.o.ID, result); err != nil {
 		return err
 	}
 	return l.notify(ctx, wire.NoteInitialized, nil)
@@ -158,7 +158,7 @@ func (l *stdioLink) initialize(ctx context.Context, declared []byte) error {
 // refusalError puts the server's own error in words.
 func (l *stdioLink) refusalError(err error) error {
 	if own, refused := errors.AsType[*wire.Error](err); refused {
-		return junctor.Errorf(junctor.CodeUpstream, "server %s refused to be initialized: %s", l.o.ID, l.o.said(own.Message))
+		return junctor.Errorf(junctor.CodeUpstream, "server %s refused to be initialized: %s", l.o.ID, l.o.quoteText(own.Message))
 	}
 	return err
 }

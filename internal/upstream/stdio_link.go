@@ -20,7 +20,7 @@ const (
 // stdioLink is a link to one child, shared by all who call it: each request
 // goes out under an id of ours, and one goroutine reads what comes.
 type stdioLink struct {
-	greeting
+	handshakeInfo
 	*child
 	o *Options
 
@@ -33,9 +33,9 @@ type stdioLink struct {
 	ended  chan struct{} // the child is no more, and its calls have failed
 }
 
-func newStdioLink(o *Options, c *child, op opening) *stdioLink {
+func newStdioLink(o *Options, c *child, op linkSettings) *stdioLink {
 	l := &stdioLink{o: o, child: c, ended: make(chan struct{})}
-	l.flights.onAmbiguous = op.ambiguous
+	l.flights.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	go l.read()
 	l.work.start(func() {
@@ -106,7 +106,7 @@ func (l *stdioLink) notify(ctx context.Context, method string, params []byte) er
 // there is; a modern one wants to be asked for it.
 func (l *stdioLink) listen(ctx context.Context, params []byte, p messageHandler) error {
 	defer l.flights.addListener(p)()
-	if !l.isModern {
+	if !l.modernEra {
 		select {
 		case <-l.ended:
 			return l.exitError(junctor.CodeUpstream, errNotBegun)

@@ -150,7 +150,7 @@ func playMindful() int {
 func playGateway() int {
 	o := &Options{ID: "x", Transport: TransportStdio, Logger: slog.New(slog.DiscardHandler), Command: &Command{Program: runs(os.Args[0], "play-sdk"), Env: []string{"ROLL=" + os.Getenv("CHILDREN")}}}
 	o.setDefaults()
-	l, err := openStdio(context.Background(), o, opening{})
+	l, err := openStdio(context.Background(), o, linkSettings{})
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -176,7 +176,7 @@ func playGateway() int {
 func echo(ctx context.Context, l link, text string) (string, error) {
 	quoted, _ := json.Marshal(text)
 	meta := ""
-	if l.modern() {
+	if l.isModern() {
 		meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	}
 	result, err := l.roundTrip(ctx, "tools/call", fmt.Appendf(nil, `{"name":"echo","arguments":{"text":%s}%s}`, quoted, meta), nil)

@@ -53,7 +53,7 @@ func newRig(t testing.TB, role string) *rig {
 	return &rig{o, roll}
 }
 
-func (r *rig) open(t testing.TB, op opening) *stdioLink {
+func (r *rig) open(t testing.TB, op linkSettings) *stdioLink {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), never)
 	defer cancel()
@@ -67,7 +67,7 @@ func (r *rig) open(t testing.TB, op opening) *stdioLink {
 
 func openRole(t *testing.T, role string) *stdioLink {
 	t.Helper()
-	return newRig(t, role).open(t, opening{})
+	return newRig(t, role).open(t, linkSettings{})
 }
 
 // pids are the processes that were started so far.
@@ -154,7 +154,7 @@ func TestStdioEras(t *testing.T) {
 			if want.silence > 0 {
 				r.Command.patience.silence = want.silence
 			}
-			l, err := openStdio(t.Context(), r.Options, opening{})
+			l, err := openStdio(t.Context(), r.Options, linkSettings{})
 			if want.code != "" {
 				if junctor.CodeOf(err) != want.code || !strings.Contains(err.Error(), want.says) {
 					t.Fatalf("open = %v (%s), want %s and %q", err, junctor.CodeOf(err), want.code, want.says)
@@ -170,11 +170,11 @@ func TestStdioEras(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.close()
-			if l.version() != want.version || l.modern() != (want.version == wire.Modern) {
-				t.Errorf("version %s, modern %v", l.version(), l.modern())
+			if l.protocolVersion() != want.version || l.isModern() != (want.version == wire.Modern) {
+				t.Errorf("version %s, modern %v", l.protocolVersion(), l.isModern())
 			}
-			if role != "sdk" && (l.instructions() != "be kind" || string(l.capabilities()) != `{"tools":{}}` || wire.Get(l.info(), "name") == nil) {
-				t.Errorf("greeting %q %s %s", l.instructions(), l.capabilities(), l.info())
+			if role != "sdk" && (l.serverInstructions() != "be kind" || string(l.serverCapabilities()) != `{"tools":{}}` || wire.Get(l.serverInfo(), "name") == nil) {
+				t.Errorf("greeting %q %s %s", l.serverInstructions(), l.serverCapabilities(), l.serverInfo())
 			}
 			if got := len(pids(t, r.roll)); got != want.starts {
 				t.Errorf("%d starts, want %d", got, want.starts)
@@ -187,7 +187,7 @@ func TestStdioEras(t *testing.T) {
 func TestStdioSharedChild(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "sdk")
-	l := r.open(t, opening{})
+	l := r.open(t, linkSettings{})
 	var group sync.WaitGroup
 	for i := range 10 {
 		for k := range 100 {
@@ -255,7 +255,7 @@ func TestStdioCrash(t *testing.T) {
 			if how == "mute" { // it does not end by itself
 				r.Command.patience = patience{silence: never, notice: 50 * time.Millisecond, leave: 50 * time.Millisecond, obey: 50 * time.Millisecond}
 			}
-			l := r.open(t, opening{})
+			l := r.open(t, linkSettings{})
 			fails := make(chan error)
 			for range 20 {
 				go func() {
@@ -283,7 +283,7 @@ func TestStdioCrash(t *testing.T) {
 				t.Errorf("listen on a dead link: %v", err)
 			}
 			// The next one gets a new child, after a short rest.
-			again := r.open(t, opening{})
+			again := r.open(t, linkSettings{})
 			if got, err := again.roundTrip(t.Context(), "echo", []byte(`{"text":"back"}`), nil); err != nil || string(got) != `{"text":"back"}` {
 				t.Errorf("after the restart: %s, %v", got, err)
 			}
@@ -312,7 +312,7 @@ func TestStdioStop(t *testing.T) {
 			if role == "stubborn" {
 				r.Command.patience.obey = 30 * time.Millisecond
 			}
-			l := r.open(t, opening{})
+			l := r.open(t, linkSettings{})
 			waiting := make(chan error)
 			go func() {
 				_, err := l.roundTrip(t.Context(), "hang", nil, newEars())
@@ -358,7 +358,7 @@ func TestStdioCancel(t *testing.T) {
 func TestStdioNotes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "plain")
-	l := r.open(t, opening{})
+	l := r.open(t, linkSettings{})
 	mine, other := newEars(), newEars()
 	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":"a"}}`), mine); err != nil {
 		t.Fatal(err)
@@ -404,7 +404,7 @@ func TestStdioModernListen(t *testing.T) {
 func TestStdioQuestions(t *testing.T) {
 	t.Parallel()
 	ambiguous := make(chan struct{}, 1)
-	l := newRig(t, "plain").open(t, opening{ambiguous: func() bool { ambiguous <- struct{}{}; return false }})
+	l := newRig(t, "plain").open(t, linkSettings{onAmbiguous: func() bool { ambiguous <- struct{}{}; return false }})
 	e := newEars()
 	for method, want := range map[string]string{
 		"ping":                    `{"said":{}}`,
@@ -444,7 +444,7 @@ func TestStdioLongAnswers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "plain")
 	r.MaxBytes = 100_000
-	l := r.open(t, opening{})
+	l := r.open(t, linkSettings{})
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan struct{})
 	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newEars()); close(hung) }()
@@ -494,12 +494,12 @@ func TestStdioEnvironmentAndStart(t *testing.T) {
 	}
 	r := newRig(t, "plain")
 	r.Command.Program = runs("/no/such/program")
-	_, err = openStdio(t.Context(), r.Options, opening{})
+	_, err = openStdio(t.Context(), r.Options, linkSettings{})
 	if junctor.CodeOf(err) != junctor.CodeUnreachable || !strings.Contains(describeError(err), "no such program") || strings.Contains(err.Error(), "no such program") || !cannotHaveRun(err) {
 		t.Errorf("open = %v (%s)", err, junctor.CodeOf(err))
 	}
 	r = newRig(t, "plain")
-	one := opening{most: 1}
+	one := linkSettings{maxProcesses: 1}
 	first := r.open(t, one)
 	if _, err := openStdio(t.Context(), r.Options, one); junctor.CodeOf(err) != junctor.CodeUnavailable || junctor.AsError(err).RetryAfter <= 0 {
 		t.Errorf("a second child where one is allowed: %v", err)
@@ -523,7 +523,7 @@ func TestStdioOpeningEnds(t *testing.T) {
 	r.Command.Program = runs("sh", "-c", "echo waiting for the moon >&2; cat >/dev/null")
 	for wait := 2 * time.Second; ; wait *= 4 { // a shell takes its time to start on a busy machine
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
-		_, err := openStdio(ctx, r.Options, opening{})
+		_, err := openStdio(ctx, r.Options, linkSettings{})
 		cancel()
 		if junctor.CodeOf(err) == junctor.CodeTimeout && strings.Contains(describeError(err), "waiting for the moon") {
 			return
@@ -536,7 +536,7 @@ func TestStdioOpeningEnds(t *testing.T) {
 
 func BenchmarkStdioRoundTrip(b *testing.B) {
 	r := newRig(b, "plain")
-	l := r.open(b, opening{})
+	l := r.open(b, linkSettings{})
 	params := []byte(`{"text":"` + strings.Repeat("x", 200) + `"}`)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

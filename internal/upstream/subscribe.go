@@ -113,7 +113,7 @@ func (v *subscriptions) await(ctx context.Context, uri string, gen uint64) (bool
 // interests are the params of subscriptions/listen for what the server can tell
 // and somebody wants to know; nil when that is nothing.
 func (s *Server) interests(l link) ([]byte, uint64) {
-	caps := l.capabilities()
+	caps := l.serverCapabilities()
 	var members []wire.Member
 	for _, list := range []struct{ capability, note string }{
 		{"tools", "toolsListChanged"}, {"prompts", "promptsListChanged"}, {"resources", "resourcesListChanged"},
@@ -136,7 +136,7 @@ func (s *Server) interests(l link) ([]byte, uint64) {
 	if members == nil {
 		return nil, gen
 	}
-	return s.o.bareParams(wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, members...)}), gen
+	return s.o.baseParams(wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, members...)}), gen
 }
 
 // subscription begins or ends to hear of a resource. Callers share what the
@@ -187,7 +187,7 @@ func (s *Server) setSubscription(ctx context.Context, uri string, on bool, gen u
 	s.watch.mu.Lock()
 	s.follow()
 	s.watch.mu.Unlock()
-	if !sess.link.modern() {
+	if !sess.link.isModern() {
 		s.wakeUp()
 		awaitStream(ctx, sess.link)
 		return s.subscribeLegacy(ctx, sess.link, uri, on)
@@ -199,7 +199,7 @@ func (s *Server) setSubscription(ctx context.Context, uri string, on bool, gen u
 	}
 	granted, err := s.watch.subs.await(ctx, uri, gen)
 	if err == nil && !granted {
-		err = junctor.Errorf(junctor.CodeNotFound, "server %s does not tell when %s changes", s.o.ID, clip(uri))
+		err = junctor.Errorf(junctor.CodeNotFound, "server %s does not tell when %s changes", s.o.ID, clipText(uri))
 	}
 	return err
 }
@@ -231,7 +231,7 @@ func (s *Server) subscribeLegacy(ctx context.Context, l link, uri string, on boo
 
 // resubscribe tells a new session of a legacy server what the former one knew.
 func (s *Server) resubscribe(ctx context.Context, l link) error {
-	if l.modern() {
+	if l.isModern() {
 		return nil
 	}
 	uris, _ := s.watch.subs.uris()

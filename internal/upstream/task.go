@@ -46,8 +46,8 @@ type openedTask struct {
 
 // makesTasks says whether the server behind a link may answer with a task.
 func makesTasks(l link) bool {
-	caps := l.capabilities()
-	if l.modern() {
+	caps := l.serverCapabilities()
+	if l.isModern() {
 		return wire.Get(wire.Get(caps, "extensions"), wire.ExtensionTasks) != nil
 	}
 	return wire.Get(wire.Get(wire.Get(wire.Get(caps, "tasks"), "requests"), "tools"), "call") != nil
@@ -57,7 +57,7 @@ func makesTasks(l link) bool {
 // to become a task: whoever takes tasks is given one by every tool that can make
 // one, since such a tool may take long. nil is none.
 func (s *Server) taskMember(req *catalog.Request, l link) ([]wire.Member, error) {
-	if req.Kind != junctor.KindTool || req.Caller.TaskOnly || l.modern() {
+	if req.Kind != junctor.KindTool || req.Caller.TaskOnly || l.isModern() {
 		return nil, nil
 	}
 	support := s.tools()[req.Name].task
@@ -222,7 +222,7 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 			return catalog.Result{}, err
 		}
 		t := taskOn{s: s, sess: sess, a: a, req: req}
-		if sess.link.modern() {
+		if sess.link.isModern() {
 			body, err = t.modern(ctx)
 		} else {
 			body, err = t.legacy(ctx)
@@ -260,7 +260,7 @@ func (t *taskOn) ask(ctx context.Context, method string) ([]byte, error) {
 	l := t.sess.link
 	begun := time.Now()
 	var out outbound
-	out.write(t.s, t.req, l.modern(), "")
+	out.write(t.s, t.req, l.isModern(), "")
 	body, err := l.roundTrip(ctx, method, out.params, nil)
 	t.s.ended(t.sess, time.Since(begun), err)
 	return body, err

@@ -24,7 +24,7 @@ const (
 func (s *Server) hearOfTask(ctx context.Context, t *openedTask) {
 	switch {
 	case t == nil:
-	case t.sess.link.modern():
+	case t.sess.link.isModern():
 		s.streamTask(t) //nolint:contextcheck // it outlives its caller
 	default:
 		if shared, err := s.lists(ctx, &t.access); err == nil && !shared {
@@ -50,7 +50,7 @@ func (s *Server) followTask(t *openedTask) {
 	ctx, cancel := context.WithTimeout(s.ctx, t.until.Sub(s.o.Now()))
 	defer cancel()
 	ids := append(wire.AppendString([]byte{'['}, t.own), ']')
-	params := s.o.paramsOf(oursTasks,
+	params := s.o.paramsWith(oursTasks,
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
 		err := t.sess.link.listen(ctx, params, &taskListener{ctx: ctx, s: s, task: t, stopStream: cancel})
@@ -91,7 +91,7 @@ func (e *taskListener) handleNotification(method string, params []byte) {
 
 // readTask asks how the task is: it may have changed while nobody listened.
 func (e *taskListener) readTask() {
-	params := e.s.o.paramsOf(oursTasks, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.own)})
+	params := e.s.o.paramsWith(oursTasks, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.own)})
 	task, err := e.task.sess.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
 	if err != nil {
 		return // whatever is told from now on is heard
@@ -109,7 +109,7 @@ func (s *Server) isOver(t *openedTask) bool {
 
 // taskNoted takes what a server says of a task of a session, in the form of its era.
 func (s *Server) taskNoted(sess *session, params []byte) {
-	if !sess.link.modern() {
+	if !sess.link.isModern() {
 		params = modernTask(params)
 	}
 	own, _ := wire.String(wire.Get(params, "taskId"))

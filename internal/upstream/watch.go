@@ -184,7 +184,7 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 			up = nil
 			nudge(s.watch.changed)
 		case <-s.watch.again:
-			if sess.link.modern() {
+			if sess.link.isModern() {
 				ear.stop()
 				ear.start(ctx, s, sess)
 			}
@@ -274,7 +274,7 @@ func (e *listening) start(ctx context.Context, s *Server, sess *session) {
 	l := sess.link
 	params := []byte(nil)
 	gen := uint64(0)
-	if l.modern() {
+	if l.isModern() {
 		if params, gen = s.interests(l); params == nil {
 			return // nothing to hear of
 		}
@@ -295,7 +295,7 @@ func (e *listening) start(ctx context.Context, s *Server, sess *session) {
 // up is closed once changes are heard that happen from then on. It is nil where
 // the server tells of none, and on a modern link, which says so itself.
 func (e *listening) up(l link) <-chan struct{} {
-	if e.ended == nil || l.modern() || !tellsChanges(l) {
+	if e.ended == nil || l.isModern() || !tellsChanges(l) {
 		return nil
 	}
 	if h, ok := l.(*httpLink); ok {
@@ -307,7 +307,7 @@ func (e *listening) up(l link) <-chan struct{} {
 }
 
 func tellsChanges(l link) bool {
-	for _, value := range wire.Members(l.capabilities()) {
+	for _, value := range wire.Members(l.serverCapabilities()) {
 		if string(wire.Get(value, "listChanged")) == "true" {
 			return true
 		}
