@@ -58,7 +58,7 @@ func (s *Server) listenAlong(sess *session) {
 // comeBack opens a session again that ended while somebody waits to hear from it.
 func (s *Server) comeBack(sess *session) {
 	for failures := 0; s.ctx.Err() == nil && s.isGone(sess) && len(s.owned(sess)) > 0; failures++ {
-		if pause(s.ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
+		if waitContext(s.ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
 			return
 		}
 		s.mu.Lock()

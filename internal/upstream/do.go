@@ -115,7 +115,7 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 		if errors.Is(err, errNotBegun) {
 			continue // a new session is opened: nothing is to be waited for
 		}
-		if pause(ctx, wait) != nil {
+		if waitContext(ctx, wait) != nil {
 			return nil, modern, err
 		}
 	}
@@ -142,10 +142,10 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 	var body []byte
 	switch h, ok := l.(*httpLink); {
 	case ok && h.line != nil:
-		body, err = h.call(ctx, methodOf(req.Kind), out.params, p, req.Room, limit.PartyOf(req.Principal))
+		body, err = h.roundTripInto(ctx, methodOf(req.Kind), out.params, p, req.Room, limit.PartyOf(req.Principal))
 		s.done(out) // others may still read it, when they were broken off
 	case ok:
-		body, err = h.call(ctx, methodOf(req.Kind), out.params, p, nil, limit.PartyOf(req.Principal))
+		body, err = h.roundTripInto(ctx, methodOf(req.Kind), out.params, p, nil, limit.PartyOf(req.Principal))
 	default:
 		body, err = l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
 	}

@@ -15,46 +15,46 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// goodbye is how long a server is waited for that is told something on the way
+// noticeTimeout is how long a server is waited for that is told something on the way
 // out: that a call is cancelled, or a session over.
-const goodbye = 2 * time.Second
+const noticeTimeout = 2 * time.Second
 
 // httpLink is a link over Streamable HTTP, of either era. A modern one has no
 // state but its credentials; a legacy one has a session.
 type httpLink struct {
 	handshakeInfo
-	o       *Options
-	mirrors func(tool string) []wire.ParamHeader // which arguments a tool wants in headers
-	session bool                                 // the server gave a session id
+	opts         *Options
+	paramHeaders func(tool string) []wire.ParamHeader // which arguments a tool wants in headers
+	hasSession   bool                                 // the server gave a session id
 	linkHeaders
 
-	flights  pendingCalls
-	asks     serverRequests
-	messages sync.Pool // of *wire.Message, which are large
+	pending        pendingCalls
+	serverRequests serverRequests
+	messages       sync.Pool // of *wire.Message, which are large
 
-	streaming chan struct{} // closed once the session's own stream is there, or is known not to be
-	hearOnce  sync.Once
+	streamReady     chan struct{} // closed once the session's own stream is there, or is known not to be
+	streamReadyOnce sync.Once
 
-	ctx    context.Context // of the link
-	cancel context.CancelFunc
-	work   jobs // what is still to be told to the server
+	ctx        context.Context // of the link
+	cancel     context.CancelFunc
+	background jobs // what is still to be told to the server
 }
 
 func newHTTPLink(o *Options, g handshakeInfo, op linkSettings, mirrors func(string) []wire.ParamHeader) *httpLink {
-	l := &httpLink{handshakeInfo: g, o: o, mirrors: mirrors, linkHeaders: linkHeaders{tokenNumber: op.tokenNumber}, streaming: make(chan struct{})}
+	l := &httpLink{handshakeInfo: g, opts: o, paramHeaders: mirrors, linkHeaders: linkHeaders{tokenNumber: op.tokenNumber}, streamReady: make(chan struct{})}
 	h := baseHeader(o, op.credentials)
 	if g.version != "" {
 		h[wire.HeaderProtocolVersion] = []string{g.version}
 	}
 	l.line, _ = egress.LineTo(o.Stream, o.URL)
 	l.setHeader(h)
-	l.flights.onAmbiguous = op.onAmbiguous
+	l.pending.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
 
-// message gives one to read an answer into.
-func (l *httpLink) message() *wire.Message {
+// takeMessage gives one to read an answer into.
+func (l *httpLink) takeMessage() *wire.Message {
 	if m, ok := l.messages.Get().(*wire.Message); ok {
 		return m
 	}
@@ -79,18 +79,18 @@ func baseHeader(o *Options, credentials http.Header) http.Header {
 	return h
 }
 
-// headers are those of one POST over an HTTP client.
-func (l *httpLink) headers(method string, params []byte) http.Header {
+// requestHeader are those of one POST over an HTTP client.
+func (l *httpLink) requestHeader(method string, params []byte) http.Header {
 	h := maps.Clone(l.currentHeader()) // values are shared, and never changed
-	for _, f := range l.fields(nil, method, params) {
+	for _, f := range l.appendFields(nil, method, params) {
 		h[f.Name] = []string{f.Value}
 	}
 	return h
 }
 
-// fields appends the header fields that one POST has beside those of all.
-func (l *httpLink) fields(dst []egress.Field, method string, params []byte) []egress.Field {
-	if l.o.Traced {
+// appendFields appends the header fields that one POST has beside those of all.
+func (l *httpLink) appendFields(dst []egress.Field, method string, params []byte) []egress.Field {
+	if l.opts.Traced {
 		dst = appendTrace(dst, params)
 	}
 	if !l.modernEra {
@@ -101,8 +101,8 @@ func (l *httpLink) fields(dst []egress.Field, method string, params []byte) []eg
 	case wire.MethodToolsCall, wire.MethodPromptsGet:
 		name, _ := wire.String(wire.Get(params, "name"))
 		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(name)})
-		if method == wire.MethodToolsCall && l.mirrors != nil {
-			dst = appendMirrors(dst, l.mirrors(name), params)
+		if method == wire.MethodToolsCall && l.paramHeaders != nil {
+			dst = appendMirrors(dst, l.paramHeaders(name), params)
 		}
 	case wire.MethodTasksGet, wire.MethodTasksUpdate, wire.MethodTasksCancel:
 		id, _ := wire.String(wire.Get(params, "taskId"))
@@ -140,8 +140,8 @@ func appendMirrors(dst []egress.Field, mirrors []wire.ParamHeader, params []byte
 	return dst
 }
 
-// send makes one HTTP request. Errors are *junctor.Error.
-func send(ctx context.Context, client *http.Client, method, url string, h http.Header, body []byte) (*http.Response, error) {
+// sendHTTP makes one HTTP request. Errors are *junctor.Error.
+func sendHTTP(ctx context.Context, client *http.Client, method, url string, h http.Header, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "a request could not be made: %w", err)
@@ -172,41 +172,41 @@ func transportError(ctx context.Context, err error) error {
 
 // roundTrip implements link.
 func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
-	return l.call(ctx, method, params, p, nil, l.o.party())
+	return l.roundTripInto(ctx, method, params, p, nil, l.opts.party())
 }
 
-// call is roundTrip with room for the answer, which may be nil. The spare room of
+// roundTripInto is roundTrip with room for the answer, which may be nil. The spare room of
 // params is written to.
-func (l *httpLink) call(ctx context.Context, method string, params []byte, p messageHandler, room *[]byte, who limit.Party) ([]byte, error) {
-	x := &exchange{l: l, peer: p, room: room, who: who}
-	defer x.done()
-	if err := l.flights.registerCall(&x.flight, x, params, p); err != nil {
+func (l *httpLink) roundTripInto(ctx context.Context, method string, params []byte, p messageHandler, room *[]byte, who limit.Party) ([]byte, error) {
+	x := &httpExchange{link: l, handler: p, buffer: room, party: who}
+	defer x.closeExchange()
+	if err := l.pending.registerCall(&x.call, x, params, p); err != nil {
 		return nil, err
 	}
-	defer l.flights.endCall(&x.flight)
-	x.id = x.flight.id
-	resp, err := x.post(ctx, method, params)
+	defer l.pending.endCall(&x.call)
+	x.id = x.call.id
+	resp, err := x.postRequest(ctx, method, params)
 	var result []byte
 	if err == nil {
-		result, err = x.read(ctx, resp)
+		result, err = x.readResult(ctx, resp)
 	}
 	if err != nil && l.ctx.Err() != nil {
 		return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed while the call ran", Cause: errInterrupted}
 	}
 	if err != nil && ctx.Err() != nil {
-		l.abandon(x.id, method) //nolint:contextcheck // the call's own context has ended
+		l.cancelRequest(x.id, method) //nolint:contextcheck // the call's own context has ended
 	}
 	return result, err
 }
 
-// abandon tells a legacy server that nobody waits for a request any more; a
+// cancelRequest tells a legacy server that nobody waits for a request any more; a
 // modern one sees it from the closed stream.
-func (l *httpLink) abandon(id []byte, method string) {
+func (l *httpLink) cancelRequest(id []byte, method string) {
 	if l.modernEra || method == wire.MethodInitialize {
 		return
 	}
-	l.work.start(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	l.background.start(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
 		defer cancel()
 		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // it is not waited for
 	})
@@ -218,29 +218,29 @@ func cancelParams(id []byte) []byte {
 
 // notify implements link.
 func (l *httpLink) notify(ctx context.Context, method string, params []byte) error {
-	return l.tell(ctx, method, params, wire.AppendNotification(nil, method, params))
+	return l.postOneWay(ctx, method, params, wire.AppendNotification(nil, method, params))
 }
 
-// tell sends what has no answer: a notification, or a response.
-func (l *httpLink) tell(ctx context.Context, method string, params, message []byte) error {
-	x := &exchange{l: l}
-	defer x.done()
+// postOneWay sends what has no answer: a notification, or a response.
+func (l *httpLink) postOneWay(ctx context.Context, method string, params, message []byte) error {
+	x := &httpExchange{link: l}
+	defer x.closeExchange()
 	resp, err := x.postMessage(ctx, method, params, message)
 	if err != nil {
 		return err
 	}
-	defer finish(resp.body)
+	defer discardBody(resp.body)
 	if resp.status >= 300 {
 		return l.statusError(resp)
 	}
 	return nil
 }
 
-// question answers a request of the server. ctx is that of the stream it came on.
-func (l *httpLink) question(ctx context.Context, m *wire.Message, p messageHandler, refused *wire.Error) {
-	l.asks.startAnswer(ctx, m, p, l.o.judgeAsk(m, refused), func(ctx context.Context, message []byte) {
-		if err := l.tell(ctx, "", nil, message); err != nil {
-			l.o.limits.warn(l.o.Logger, "the answer to a request of a server did not reach it", "server", l.o.ID, "error", err)
+// answerServerRequest answers a request of the server. ctx is that of the stream it came on.
+func (l *httpLink) answerServerRequest(ctx context.Context, m *wire.Message, p messageHandler, refused *wire.Error) {
+	l.serverRequests.startAnswer(ctx, m, p, l.opts.judgeAsk(m, refused), func(ctx context.Context, message []byte) {
+		if err := l.postOneWay(ctx, "", nil, message); err != nil {
+			l.opts.limits.warn(l.opts.Logger, "the answer to a request of a server did not reach it", "server", l.opts.ID, "error", err)
 		}
 	})
 }
@@ -248,18 +248,18 @@ func (l *httpLink) question(ctx context.Context, m *wire.Message, p messageHandl
 // close implements link.
 func (l *httpLink) close() error {
 	l.cancel() // first: what ends now ends because of it
-	l.flights.failAll(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
-	l.asks.close()
-	l.work.close()
-	if !l.session {
+	l.pending.failAll(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
+	l.serverRequests.close()
+	l.background.close()
+	if !l.hasSession {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
 	defer cancel()
-	resp, err := send(ctx, l.o.Client, http.MethodDelete, l.o.URL.String(), l.currentHeader(), nil) //nolint:bodyclose // finish does
+	resp, err := sendHTTP(ctx, l.opts.Client, http.MethodDelete, l.opts.URL.String(), l.currentHeader(), nil) //nolint:bodyclose // finish does
 	if err != nil {
 		return err
 	}
-	finish(resp.Body)
+	discardBody(resp.Body)
 	return nil
 }

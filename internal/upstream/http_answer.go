@@ -14,19 +14,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// reply is an answer over a line or from an HTTP client.
-type reply struct {
+// httpReply is an answer over a line or from an HTTP client.
+type httpReply struct {
 	status int
 	length int64 // of the body; -1 is not known
-	header header
+	header headerGetter
 	body   io.ReadCloser
 }
 
-// header gives the first value of a header field, "" for none.
-type header interface{ Get(name string) string }
+// headerGetter gives the first value of a header field, "" for none.
+type headerGetter interface{ Get(name string) string }
 
-func replyOf(resp *http.Response) reply {
-	return reply{status: resp.StatusCode, length: resp.ContentLength, header: resp.Header, body: resp.Body}
+func newReply(resp *http.Response) httpReply {
+	return httpReply{status: resp.StatusCode, length: resp.ContentLength, header: resp.Header, body: resp.Body}
 }
 
 // readBody reads a body whole, up to the limit, behind what is in buf. The memory
@@ -59,9 +59,9 @@ func tooLargeError(most int64) error {
 	return junctor.Errorf(junctor.CodeTooLarge, "the server's answer is larger than the %d bytes that are taken; --max-result sets the limit", most)
 }
 
-// finish ends a body of which nothing more is wanted, and gives the connection
+// discardBody ends a body of which nothing more is wanted, and gives the connection
 // back where little is left.
-func finish(body io.ReadCloser) {
+func discardBody(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
 	_ = body.Close()
 }
@@ -69,11 +69,11 @@ func finish(body io.ReadCloser) {
 const maxErrorBody = 64 << 10
 
 // statusError is what an answer means that is no success.
-func (l *httpLink) statusError(resp reply) error {
-	return l.o.statusError(resp, l.currentHeader(), l.session, l.modernEra)
+func (l *httpLink) statusError(resp httpReply) error {
+	return l.opts.statusError(resp, l.currentHeader(), l.hasSession, l.modernEra)
 }
 
-func (o *Options) statusError(resp reply, carried http.Header, session, modern bool) error {
+func (o *Options) statusError(resp httpReply, carried http.Header, session, modern bool) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.body, maxErrorBody)) // too small to be counted; what was read of it may still say why
 	status, who := resp.status, "server "+o.ID
 	switch {
@@ -144,7 +144,7 @@ func RefusalOf(err error) *Refusal {
 }
 
 // refusalError is the answer to credentials that a server does not take.
-func refusalError(who string, resp reply, given bool) error {
+func refusalError(who string, resp httpReply, given bool) error {
 	status := resp.status
 	refusal := &Refusal{Status: status, Challenge: resp.header.Get("WWW-Authenticate")}
 	refusal.Date, _ = http.ParseTime(resp.header.Get("Date"))
@@ -172,7 +172,7 @@ func parseBodyError(body []byte) *wire.Error {
 }
 
 // parseRetryAfter reads when to come back: seconds, or a date. 0 is not said.
-func parseRetryAfter(h header) time.Duration {
+func parseRetryAfter(h headerGetter) time.Duration {
 	v := h.Get("Retry-After")
 	if n, err := strconv.ParseUint(v, 10, 64); err == nil {
 		return junctor.BoundDuration(float64(n), time.Second, 24*time.Hour)
@@ -185,7 +185,7 @@ func parseRetryAfter(h header) time.Duration {
 
 // isStream says whether an answer is an event stream; ok is false when it is
 // neither that nor JSON.
-func isStream(h header) (stream, ok bool) {
+func isStream(h headerGetter) (stream, ok bool) {
 	kind := h.Get("Content-Type")
 	if kind != "application/json" {
 		kind, _, _ = mime.ParseMediaType(kind)

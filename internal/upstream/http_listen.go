@@ -19,33 +19,33 @@ func (l *httpLink) listen(ctx context.Context, params []byte, p messageHandler) 
 	if l.modernEra {
 		return l.listenModern(ctx, params, p)
 	}
-	defer l.flights.addListener(p)()
+	defer l.pending.addListener(p)()
 	return l.listenLegacy(ctx)
 }
 
 // listenModern keeps a subscriptions/listen open. Each note on it is p's.
 func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHandler) error {
-	fl, err := l.flights.beginCall(params, nil)
+	fl, err := l.pending.beginCall(params, nil)
 	if err != nil {
 		return err
 	}
-	defer l.flights.endCall(fl)
+	defer l.pending.endCall(fl)
 	method := wire.MethodSubscriptionsListen
-	resp, err := send(ctx, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), wire.AppendRequest(nil, fl.id, method, params))
+	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), wire.AppendRequest(nil, fl.id, method, params))
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
-		err := l.statusError(replyOf(resp))
+		err := l.statusError(newReply(resp))
 		if e, ok := errors.AsType[*wire.Error](err); resp.StatusCode == http.StatusOK || ok && (e.Code == wire.CodeMethodNotFound || e.Code == wire.CodeInvalidParams) {
 			return errNoStream
 		}
 		return err
 	}
 	ended := false
-	err = readEvents(resp.Body, int(l.o.MaxBytes), l.o.growthFor(ctx, l.o.party()), nil, func(m *wire.Message) {
-		l.o.limits.note()
+	err = readEvents(resp.Body, int(l.opts.MaxBytes), l.opts.memoryFor(ctx, l.opts.party()), nil, func(m *wire.Message) {
+		l.opts.limits.note()
 		switch {
 		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
 			p.handleNotification(m.Method, m.Params)
@@ -56,15 +56,15 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHan
 	if ended {
 		return errNoStream
 	}
-	return streamEndedError(ctx, l.o.ID, err)
+	return streamEndedError(ctx, l.opts.ID, err)
 }
 
 // listenLegacy keeps the GET stream of a session open.
 func (l *httpLink) listenLegacy(ctx context.Context) error {
 	lastID, retry := "", time.Duration(0)
 	for failures := 0; ; {
-		resp, err := l.get(ctx, lastID)
-		l.hearOnce.Do(func() { close(l.streaming) })
+		resp, err := l.openEventStream(ctx, lastID)
+		l.streamReadyOnce.Do(func() { close(l.streamReady) })
 		switch status := statusOf(err); {
 		case err == nil:
 		case errors.Is(err, errNotBegun):
@@ -76,48 +76,48 @@ func (l *httpLink) listenLegacy(ctx context.Context) error {
 		}
 		progressed := false
 		if err == nil {
-			err = readEvents(resp.Body, int(l.o.MaxBytes), l.o.growthFor(ctx, l.o.party()), func(e *wire.Event) {
+			err = readEvents(resp.Body, int(l.opts.MaxBytes), l.opts.memoryFor(ctx, l.opts.party()), func(e *wire.Event) {
 				progressed = true
 				if e.HasID {
 					lastID = e.ID
 				}
 				if e.HasRetry {
-					retry = junctor.BoundDuration(float64(e.Retry), time.Millisecond, maxRetry)
+					retry = junctor.BoundDuration(float64(e.Retry), time.Millisecond, maxStreamRetry)
 				}
-			}, func(m *wire.Message) { l.heard(ctx, m) })
+			}, func(m *wire.Message) { l.dispatchMessage(ctx, m) })
 			_ = resp.Body.Close()
 		}
 		if failures++; progressed {
 			failures = 0
 		}
 		if failures > maxResumes {
-			return streamEndedError(ctx, l.o.ID, err)
+			return streamEndedError(ctx, l.opts.ID, err)
 		}
-		if err := pause(ctx, retryDelay(retry)<<min(failures, 5)); err != nil {
+		if err := waitContext(ctx, streamRetryDelay(retry)<<min(failures, 5)); err != nil {
 			return err
 		}
 	}
 }
 
-// heard takes a message that came on the session's own stream.
-func (l *httpLink) heard(ctx context.Context, m *wire.Message) {
-	l.o.limits.note()
+// dispatchMessage takes a message that came on the session's own stream.
+func (l *httpLink) dispatchMessage(ctx context.Context, m *wire.Message) {
+	l.opts.limits.note()
 	switch {
 	case m.Kind == wire.Request:
-		p, refused := l.flights.findAnswerer(m.Method)
-		l.question(ctx, m, p, refused)
+		p, refused := l.pending.findAnswerer(m.Method)
+		l.answerServerRequest(ctx, m, p, refused)
 	case m.Kind == wire.Notification && m.Method == wire.NoteCancelled:
-		l.asks.cancelRequest(m.RequestID)
+		l.serverRequests.cancelRequest(m.RequestID)
 	case m.Kind == wire.Notification:
-		l.flights.dispatchNotification(m.Method, m.Params)
+		l.pending.dispatchNotification(m.Method, m.Params)
 	}
 }
 
 // readEvents reads a stream to its end: each event, then the messages in it.
 // What is no message is skipped: the stream belongs to nobody in particular.
-func readEvents(body interface{ Read([]byte) (int, error) }, most int, room growth, each func(*wire.Event), take func(*wire.Message)) error {
+func readEvents(body interface{ Read([]byte) (int, error) }, most int, room messageMemory, each func(*wire.Event), take func(*wire.Message)) error {
 	r := wire.NewEventReader(body, most)
-	r.GrowWith(room.grow)
+	r.GrowWith(room.growBuffer)
 	for {
 		e, err := r.Next()
 		room.Settle()
@@ -128,7 +128,7 @@ func readEvents(body interface{ Read([]byte) (int, error) }, most int, room grow
 			each(&e)
 		}
 		if len(e.Data) > 0 && (e.Name == "" || e.Name == "message") {
-			_ = eachMessage(&wire.Message{}, ownData(r, e.Data), take)
+			_ = forEachMessage(&wire.Message{}, keepEventData(r, e.Data), take)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (s *Server) introduce(ctx context.Context, sess *session, p messageHandler)
 	if s.isolation() == junctor.IsolationShared {
 		s.isolate(askedFirst)
 	}
-	return pause(ctx, takeIn)
+	return waitContext(ctx, takeIn)
 }
 
 func (l *stdioLink) awaitServerRequests(ctx context.Context) (bool, error) {
@@ -99,9 +99,9 @@ func (l *stdioLink) awaitServerRequests(ctx context.Context) (bool, error) {
 }
 
 func (l *httpLink) awaitServerRequests(ctx context.Context) (bool, error) {
-	return l.asks.waitUntilIdle(ctx)
+	return l.serverRequests.waitUntilIdle(ctx)
 }
 
 func (l *sseLink) awaitServerRequests(ctx context.Context) (bool, error) {
-	return l.asks.waitUntilIdle(ctx)
+	return l.serverRequests.waitUntilIdle(ctx)
 }

@@ -174,7 +174,7 @@ func (d *linkOpener) tryDiscover(ctx context.Context, op linkSettings) (link, er
 // openLegacy is the legacy handshake.
 func (d *linkOpener) openLegacy(ctx context.Context, op linkSettings) (link, error) {
 	l := newHTTPLink(op.optionsFrom(d.opts), handshakeInfo{}, op, d.paramHeaders)
-	err := l.handshake(ctx, op.capabilities)
+	err := l.sendInitialize(ctx, op.capabilities)
 	if err != nil {
 		_ = l.close() //nolint:contextcheck // it is told even when ctx has ended
 		return nil, err
@@ -182,28 +182,28 @@ func (d *linkOpener) openLegacy(ctx context.Context, op linkSettings) (link, err
 	return l, nil
 }
 
-func (l *httpLink) handshake(ctx context.Context, declared []byte) error {
-	x := &exchange{l: l, id: []byte("0")}
-	defer x.done()
-	params := l.o.initializeParams(declared)
+func (l *httpLink) sendInitialize(ctx context.Context, declared []byte) error {
+	x := &httpExchange{link: l, id: []byte("0")}
+	defer x.closeExchange()
+	params := l.opts.initializeParams(declared)
 	resp, err := x.postMessage(ctx, wire.MethodInitialize, nil, wire.AppendRequest(nil, x.id, wire.MethodInitialize, params))
 	if err != nil {
 		return contextError(ctx, err)
 	}
 	id := resp.header.Get(wire.HeaderSessionID)
-	result, err := x.read(ctx, resp)
+	result, err := x.readResult(ctx, resp)
 	if e, own := errors.AsType[*wire.Error](err); own && resp.status != http.StatusOK {
 		// What the status says counts here: it decides what is tried next.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + l.o.quoteText(e.Message), Cause: &httpStatusError{status: resp.status}}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.opts.ID + " refused initialize: " + l.opts.quoteText(e.Message), Cause: &httpStatusError{status: resp.status}}
 	}
 	if err != nil {
 		return err
 	}
-	if l.handshakeInfo, err = readInitialize(l.o.ID, result); err != nil {
+	if l.handshakeInfo, err = readInitialize(l.opts.ID, result); err != nil {
 		return err
 	}
 	h := maps.Clone(l.currentHeader())
-	if l.session = id != ""; l.session {
+	if l.hasSession = id != ""; l.hasSession {
 		h[wire.HeaderSessionID] = []string{id}
 	}
 	h[wire.HeaderProtocolVersion] = []string{l.version}

@@ -37,7 +37,7 @@ func (s *Server) tellRoots(ctx context.Context, sess *session) {
 	}
 	// A link that is broken shows in the call; a server may not care.
 	_ = sess.link.notify(ctx, wire.NoteRootsListChanged, nil)
-	if pause(ctx, takeIn) != nil {
+	if waitContext(ctx, takeIn) != nil {
 		sess.rooted.Store(true) // who called went away: the next one tells
 	}
 }

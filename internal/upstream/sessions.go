@@ -234,7 +234,7 @@ func (s *Server) connect(ctx context.Context, op linkSettings) (link, error) {
 		if try >= most {
 			return nil, err
 		}
-		if err := pause(ctx, jitter(backoff(firstReconnect, mostReconnected, try-1))); err != nil {
+		if err := waitContext(ctx, jitter(backoff(firstReconnect, mostReconnected, try-1))); err != nil {
 			return nil, err
 		}
 	}

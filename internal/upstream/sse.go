@@ -15,69 +15,69 @@ import (
 // everything arrives, and an address to post to.
 type sseLink struct {
 	handshakeInfo
-	o *Options
+	opts *Options
 	linkHeaders
 	endpoint string
 
-	flights pendingCalls
-	asks    serverRequests
-	work    jobs // the stream's reader, and what is to be told at the end
+	pending        pendingCalls
+	serverRequests serverRequests
+	background     jobs // the stream's reader, and what is to be told at the end
 
-	ctx    context.Context // of the link
-	cancel context.CancelFunc
-	ended  chan struct{} // the stream is over
+	ctx         context.Context // of the link
+	cancel      context.CancelFunc
+	streamEnded chan struct{} // the stream is over
 }
 
 // openSSE opens the stream, waits for the address to post to, and shakes hands.
 func openSSE(ctx context.Context, o *Options, op linkSettings) (link, error) {
-	l := &sseLink{o: o, linkHeaders: linkHeaders{tokenNumber: op.tokenNumber}, ended: make(chan struct{})}
+	l := &sseLink{opts: o, linkHeaders: linkHeaders{tokenNumber: op.tokenNumber}, streamEnded: make(chan struct{})}
 	l.setHeader(baseHeader(o, op.credentials))
-	l.flights.onAmbiguous = op.onAmbiguous
+	l.pending.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if err := l.connect(ctx, op.capabilities); err != nil {
+	if err := l.connectStream(ctx, op.capabilities); err != nil {
 		_ = l.close()
 		return nil, err
 	}
 	return l, nil
 }
 
-func (l *sseLink) connect(ctx context.Context, declared []byte) error {
+func (l *sseLink) connectStream(ctx context.Context, declared []byte) error {
 	// The stream lives as long as the link; opening it as long as ctx lets it.
 	stop := context.AfterFunc(ctx, l.cancel)
 	defer stop()
 	h := l.currentHeader().Clone()
 	delete(h, "Content-Type")
 	h["Accept"] = []string{"text/event-stream"}
-	resp, err := send(l.ctx, l.o.Stream, http.MethodGet, l.o.URL.String(), h, nil) //nolint:contextcheck // it outlives its opening
+	resp, err := sendHTTP(l.ctx, l.opts.Stream, http.MethodGet, l.opts.URL.String(), h, nil) //nolint:contextcheck // it outlives its opening
 	if err != nil {
-		close(l.ended)
+		close(l.streamEnded)
 		return contextError(ctx, err)
 	}
 	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
-		defer finish(resp.Body)
-		close(l.ended)
+		defer discardBody(resp.Body)
+		close(l.streamEnded)
 		if resp.StatusCode == http.StatusOK {
-			return junctor.Errorf(junctor.CodeUpstream, "server %s has no event stream at its address", l.o.ID)
+			return junctor.Errorf(junctor.CodeUpstream, "server %s has no event stream at its address", l.opts.ID)
 		}
-		return l.o.statusError(replyOf(resp), l.currentHeader(), false, false)
+		return l.opts.statusError(newReply(resp), l.currentHeader(), false, false)
 	}
 	endpoint := make(chan string, 1)
-	l.work.start(func() { l.read(resp.Body, endpoint) })
+	l.background.start(func() { l.readStream(resp.Body, endpoint) })
 	select {
 	case l.endpoint = <-endpoint:
-	case <-l.ended:
-		return junctor.Errorf(junctor.CodeUpstream, "server %s ended its stream before it said where to post", l.o.ID)
+	case <-l.streamEnded:
+		return junctor.Errorf(junctor.CodeUpstream, "server %s ended its stream before it said where to post", l.opts.ID)
 	case <-ctx.Done():
 		return junctor.AsError(ctx.Err())
 	}
 	if l.endpoint == "" {
-		return junctor.Errorf(junctor.CodeUpstream, "server %s wants its messages posted to another origin, which is not done", l.o.ID)
+		return junctor.Errorf(junctor.CodeUpstream, "server %s wants its messages posted to another origin, which is not done", l.opts.ID)
 	}
-	result, err := l.roundTrip(ctx, wire.MethodInitialize, l.o.initializeParams(declared), nil)
+	result, err := l.roundTrip(ctx, wire.MethodInitialize, l.opts.initializeParams(declared), nil)
 	if err != nil {
 		return contextError(ctx, err)
 	}
-	if l.handshakeInfo, err = readInitialize(l.o.ID, result); err != nil {
+	if l.handshakeInfo, err = readInitialize(l.opts.ID, result); err != nil {
 		return err
 	}
 	return l.notify(ctx, wire.NoteInitialized, nil)
@@ -91,12 +91,12 @@ func contextError(ctx context.Context, err error) error {
 	return err
 }
 
-// read takes the stream's events until it ends.
-func (l *sseLink) read(body io.ReadCloser, endpoint chan<- string) {
+// readStream takes the stream's events until it ends.
+func (l *sseLink) readStream(body io.ReadCloser, endpoint chan<- string) {
 	defer body.Close()
-	r := wire.NewEventReader(body, int(l.o.MaxBytes))
-	room := l.o.growthFor(l.ctx, l.o.party())
-	r.GrowWith(room.grow)
+	r := wire.NewEventReader(body, int(l.opts.MaxBytes))
+	room := l.opts.memoryFor(l.ctx, l.opts.party())
+	r.GrowWith(room.growBuffer)
 	for {
 		e, err := r.Next()
 		room.Settle()
@@ -106,11 +106,11 @@ func (l *sseLink) read(body io.ReadCloser, endpoint chan<- string) {
 		}
 		switch {
 		case e.Name == "endpoint" && endpoint != nil:
-			endpoint <- l.resolve(string(e.Data))
+			endpoint <- l.resolveEndpoint(string(e.Data))
 			endpoint = nil
 		case len(e.Data) > 0 && (e.Name == "" || e.Name == "message"):
-			if err := eachMessage(&wire.Message{}, ownData(r, e.Data), l.heard); err != nil {
-				l.o.limits.warn(l.o.Logger, "a server sent what is no JSON-RPC message", "server", l.o.ID, "error", err)
+			if err := forEachMessage(&wire.Message{}, keepEventData(r, e.Data), l.dispatchMessage); err != nil {
+				l.opts.limits.warn(l.opts.Logger, "a server sent what is no JSON-RPC message", "server", l.opts.ID, "error", err)
 			}
 		}
 	}
@@ -118,53 +118,55 @@ func (l *sseLink) read(body io.ReadCloser, endpoint chan<- string) {
 
 // failStream ends the calls of a stream that broke.
 func (l *sseLink) failStream(err error) {
-	l.flights.failAll(&junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errors.Join(errInterrupted, err)})
-	close(l.ended)
+	l.pending.failAll(&junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.opts.ID + " ended its stream", Cause: errors.Join(errInterrupted, err)})
+	close(l.streamEnded)
 }
 
-// resolve gives the address to post to; "" where it leads to another origin:
+// resolveEndpoint gives the address to post to; "" where it leads to another origin:
 // credentials are bound to theirs.
-func (l *sseLink) resolve(to string) string {
+func (l *sseLink) resolveEndpoint(to string) string {
 	u, err := url.Parse(to)
 	if err != nil {
 		return ""
 	}
-	u = l.o.URL.ResolveReference(u)
-	if u.Scheme != l.o.URL.Scheme || u.Host != l.o.URL.Host || u.User != nil {
+	u = l.opts.URL.ResolveReference(u)
+	if u.Scheme != l.opts.URL.Scheme || u.Host != l.opts.URL.Host || u.User != nil {
 		return ""
 	}
 	return u.String()
 }
 
-func (l *sseLink) heard(m *wire.Message) { l.flights.dispatchMessage(l.ctx, m, &l.asks, l.o, l.post) }
+func (l *sseLink) dispatchMessage(m *wire.Message) {
+	l.pending.dispatchMessage(l.ctx, m, &l.serverRequests, l.opts, l.postMessage)
+}
 
-// post sends a message; its answer, if there is one, comes on the stream.
-func (l *sseLink) post(ctx context.Context, message []byte) error {
-	resp, err := send(ctx, l.o.Client, http.MethodPost, l.endpoint, l.currentHeader().Clone(), message) //nolint:bodyclose // finish does
+// postMessage sends a message; its answer, if there is one, comes on the stream.
+func (l *sseLink) postMessage(ctx context.Context, message []byte) error {
+	resp, err := sendHTTP(ctx, l.opts.Client, http.MethodPost, l.endpoint, l.currentHeader().Clone(), message) //nolint:bodyclose // finish does
 	if err != nil {
 		return err
 	}
-	defer finish(resp.Body)
+	defer discardBody(resp.Body)
 	if resp.StatusCode >= 300 {
-		return l.o.statusError(replyOf(resp), l.currentHeader(), true, false)
+		return l.opts.statusError(newReply(resp), l.currentHeader(), true, false)
 	}
 	return nil
 }
 
 // roundTrip implements link.
 func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
-	fl, err := l.flights.beginCall(params, p)
+	fl, err := l.pending.beginCall(params, p)
 	if err != nil {
 		return nil, err
 	}
-	defer l.flights.endCall(fl)
+	defer l.pending.endCall(fl)
 	var result []byte
-	if err = l.post(ctx, wire.AppendRequest(nil, fl.id, method, params)); err == nil {
+	if err = l.postMessage(ctx, wire.AppendRequest(nil, fl.id, method, params)); err == nil {
 		result, err = fl.awaitResponse(ctx)
 	}
 	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
-		l.work.start(func() { //nolint:contextcheck // the call's own context has ended
-			ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+		l.background.start(func() { //nolint:contextcheck // the call's own context has ended
+			ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
 			defer cancel()
 			_ = l.notify(ctx, wire.NoteCancelled, cancelParams(fl.id)) // it is not waited for
 		})
@@ -174,15 +176,15 @@ func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, p
 
 // notify implements link.
 func (l *sseLink) notify(ctx context.Context, method string, params []byte) error {
-	return l.post(ctx, wire.AppendNotification(nil, method, params))
+	return l.postMessage(ctx, wire.AppendNotification(nil, method, params))
 }
 
 // listen implements link.
 func (l *sseLink) listen(ctx context.Context, _ []byte, p messageHandler) error {
-	defer l.flights.addListener(p)()
+	defer l.pending.addListener(p)()
 	select {
-	case <-l.ended:
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errNotBegun}
+	case <-l.streamEnded:
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.opts.ID + " ended its stream", Cause: errNotBegun}
 	case <-ctx.Done():
 		return junctor.AsError(ctx.Err())
 	}
@@ -190,9 +192,9 @@ func (l *sseLink) listen(ctx context.Context, _ []byte, p messageHandler) error 
 
 // close implements link.
 func (l *sseLink) close() error {
-	l.flights.failAll(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
+	l.pending.failAll(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
 	l.cancel()
-	l.asks.close()
-	l.work.close()
+	l.serverRequests.close()
+	l.background.close()
 	return nil
 }

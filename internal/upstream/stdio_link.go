@@ -88,7 +88,7 @@ func (l *stdioLink) request(ctx context.Context, fl *pendingCall, method string,
 // abandon tells the server that nobody waits for a request any more.
 func (l *stdioLink) abandon(id []byte) {
 	l.work.start(func() {
-		ctx, cancel := context.WithTimeout(l.ctx, goodbye)
+		ctx, cancel := context.WithTimeout(l.ctx, noticeTimeout)
 		defer cancel()
 		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // it is not waited for
 	})
@@ -129,8 +129,8 @@ func (l *stdioLink) read() {
 	most := int(l.o.MaxBytes)
 	long := &longLines{r: l.out, limit: most, tell: l.tooLong}
 	lines := wire.NewLineReader(bufio.NewReaderSize(long, readSize), most)
-	room := l.o.growthFor(l.ctx, l.o.party())
-	lines.GrowWith(room.grow)
+	room := l.o.memoryFor(l.ctx, l.o.party())
+	lines.GrowWith(room.growBuffer)
 	var m wire.Message
 	for {
 		line, err := lines.Next()
@@ -147,7 +147,7 @@ func (l *stdioLink) read() {
 				m.Result, m.Error = bytes.Clone(m.Result), bytes.Clone(m.Error)
 			}
 			l.heard(&m)
-		case wire.IsBatch(line) && eachMessage(&m, bytes.Clone(line), l.heard) == nil:
+		case wire.IsBatch(line) && forEachMessage(&m, bytes.Clone(line), l.heard) == nil:
 		default:
 			// Many servers print to their output by mistake: let people see it.
 			_, _ = l.said.Write(append(bytes.Clone(line), '\n'))

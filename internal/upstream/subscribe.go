@@ -214,7 +214,7 @@ func awaitStream(ctx context.Context, l link) {
 	late := time.NewTimer(streamUp)
 	defer late.Stop()
 	select {
-	case <-h.streaming:
+	case <-h.streamReady:
 	case <-late.C:
 	case <-ctx.Done():
 	}

@@ -288,7 +288,7 @@ func (t *taskOn) modern(ctx context.Context) ([]byte, error) {
 		if ms, ok := wire.Int(wire.Get(body, "pollIntervalMs")); ok {
 			every = junctor.BoundDuration(float64(ms), time.Millisecond, mostPoll)
 		}
-		if err := pause(ctx, min(max(every, firstPoll), mostPoll)); err != nil {
+		if err := waitContext(ctx, min(max(every, firstPoll), mostPoll)); err != nil {
 			return nil, err
 		}
 	}

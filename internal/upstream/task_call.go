@@ -25,7 +25,7 @@ func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
 	}
 	for {
 		if asks := c.requests(); asks != nil {
-			if err := pause(limit, t.s.o.Timeouts.Gather); err == nil {
+			if err := waitContext(limit, t.s.o.Timeouts.Gather); err == nil {
 				asks = c.requests() // and those that came with it
 			}
 			if asks != nil {

@@ -54,7 +54,7 @@ func (s *Server) followTask(t *openedTask) {
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
 		err := t.sess.link.listen(ctx, params, &taskListener{ctx: ctx, s: s, task: t, stopStream: cancel})
-		if errors.Is(err, errNoStream) || ctx.Err() != nil || s.isGone(t.sess) || pause(ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
+		if errors.Is(err, errNoStream) || ctx.Err() != nil || s.isGone(t.sess) || waitContext(ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
 			break
 		}
 	}

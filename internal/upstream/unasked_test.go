@@ -173,12 +173,14 @@ func TestEverythingUnaskedIsPaced(t *testing.T) {
 		"answer":    wire.AppendResult(nil, []byte("4711"), []byte(`{}`)),
 	} {
 		o := &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler), limits: newLimits(func() time.Time { return now })}
-		l := &httpLink{o: o}
-		l.asks.closed = true // nothing is sent
+		l := &httpLink{opts: o}
+		l.serverRequests.closed = true // nothing is sent
 		for where, hear := range map[string]func(m *wire.Message){
-			"the stream of all calls": func(m *wire.Message) { l.flights.dispatchMessage(t.Context(), m, &l.asks, o, nil) },
-			"the stream of a session": func(m *wire.Message) { l.heard(t.Context(), m) },
-			"the stream of a call":    func(m *wire.Message) { (&exchange{l: l, ctx: t.Context(), id: []byte("5")}).take(t.Context(), m) },
+			"the stream of all calls": func(m *wire.Message) { l.pending.dispatchMessage(t.Context(), m, &l.serverRequests, o, nil) },
+			"the stream of a session": func(m *wire.Message) { l.dispatchMessage(t.Context(), m) },
+			"the stream of a call": func(m *wire.Message) {
+				(&httpExchange{link: l, ctx: t.Context(), id: []byte("5")}).handleMessage(t.Context(), m)
+			},
 		} {
 			if name == "answer" && where == "the stream of a call" {
 				continue // it ends the call

@@ -299,7 +299,7 @@ func (e *listening) up(l link) <-chan struct{} {
 		return nil
 	}
 	if h, ok := l.(*httpLink); ok {
-		return h.streaming
+		return h.streamReady
 	}
 	now := make(chan struct{})
 	close(now)
