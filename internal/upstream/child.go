@@ -14,27 +14,27 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// child is a running process of a server, with our ends of its pipes.
-type child struct {
-	process  *proc.Process
-	in, out  *os.File
-	said     *lines // to the command's tail
-	began    time.Time
-	patience patience
+// childProcess is a running process of a server, with our ends of its pipes.
+type childProcess struct {
+	process       *proc.Process
+	stdin, stdout *os.File
+	output        *maskingWriter // to the command's tail
+	startedAt     time.Time
+	timeouts      childTimeouts
 
-	greeted   atomic.Bool // it shook hands
-	stopping  atomic.Bool // it is ended on purpose
-	blameless atomic.Bool // it is ended before it answered, for no fault of its own
+	handshakeDone atomic.Bool // it shook hands
+	stopping      atomic.Bool // it is ended on purpose
+	faultless     atomic.Bool // it is ended before it answered, for no fault of its own
 
-	leaving sync.Once // the crew hears of it once
+	exitOnce sync.Once // the crew hears of it once
 
-	turn chan struct{} // held by who writes
-	rest []byte        // of a message whose writer had to leave: it goes first
+	writeLock   chan struct{} // held by who writes
+	unsentBytes []byte        // of a message whose writer had to leave: it goes first
 }
 
 // startChild starts the command, reaped: nothing of it outlives this process.
 // It does not end with ctx.
-func startChild(ctx context.Context, o *Options) (*child, error) {
+func startChild(ctx context.Context, o *Options) (*childProcess, error) {
 	c := o.Command
 	env := c.Env
 	if c.MoreEnv != nil {
@@ -44,7 +44,7 @@ func startChild(ctx context.Context, o *Options) (*child, error) {
 		}
 		env = append(slices.Clone(env), more...)
 	}
-	said := newLines(&c.said, env, c.Secrets)
+	said := newMaskingWriter(&c.output, env, c.Secrets)
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: no pipe: %w", o.ID, err)
@@ -63,42 +63,42 @@ func startChild(ctx context.Context, o *Options) (*child, error) {
 		// It quotes the command.
 		return nil, o.commandError(junctor.CodeUnreachable, "server "+o.ID+" cannot be started", junctor.AsError(err).Message, err)
 	}
-	return &child{process: p, in: in, out: out, said: said, began: time.Now(), patience: c.patience.orDefault(), turn: make(chan struct{}, 1)}, nil
+	return &childProcess{process: p, stdin: in, stdout: out, output: said, startedAt: time.Now(), timeouts: c.timeouts.withDefaults(), writeLock: make(chan struct{}, 1)}, nil
 }
 
-// write sends one message, on a line of its own. Where ctx ends while the child
+// writeMessage sends one message, on a line of its own. Where ctx ends while the child
 // does not read, what is left goes out before the next message. An error means
 // that nothing of the message was sent, unless the child is broken.
-func (c *child) write(ctx context.Context, message []byte) error {
-	message = append(flat(message), '\n')
+func (c *childProcess) writeMessage(ctx context.Context, message []byte) error {
+	message = append(joinLines(message), '\n')
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	select {
-	case c.turn <- struct{}{}:
+	case c.writeLock <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-c.turn }()
-	defer c.leaveWith(ctx)()
-	if len(c.rest) > 0 {
-		n, err := c.in.Write(c.rest)
-		c.rest = c.rest[n:]
+	defer func() { <-c.writeLock }()
+	defer c.interruptOnDone(ctx)()
+	if len(c.unsentBytes) > 0 {
+		n, err := c.stdin.Write(c.unsentBytes)
+		c.unsentBytes = c.unsentBytes[n:]
 		if err != nil {
 			return err
 		}
 	}
-	n, err := c.in.Write(message)
+	n, err := c.stdin.Write(message)
 	if err != nil && n > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
-		c.rest = append(c.rest[:0:0], message[n:]...)
+		c.unsentBytes = append(c.unsentBytes[:0:0], message[n:]...)
 		return nil // it will be sent whole; its answer is not waited for
 	}
 	return err
 }
 
-// flat makes one line of a JSON text, in place: line ends can only stand between
+// joinLines makes one line of a JSON text, in place: line ends can only stand between
 // its tokens.
-func flat(text []byte) []byte {
+func joinLines(text []byte) []byte {
 	for _, c := range []byte{'\n', '\r'} {
 		for rest := text; ; {
 			i := bytes.IndexByte(rest, c)
@@ -112,50 +112,50 @@ func flat(text []byte) []byte {
 	return text
 }
 
-// leave ends the process: its input ends, then it is asked, then it is killed.
-func (c *child) leave() {
-	_ = c.in.Close()
+// stopProcess ends the process: its input ends, then it is asked, then it is killed.
+func (c *childProcess) stopProcess() {
+	_ = c.stdin.Close()
 	select {
 	case <-c.process.Done():
-	case <-time.After(c.patience.leave):
-		c.process.Stop(c.patience.obey)
+	case <-time.After(c.timeouts.inputEnd):
+		c.process.Stop(c.timeouts.terminate)
 	}
 }
 
-// leaveWith interrupts the write that follows when ctx ends; the function that
+// interruptOnDone interrupts the write that follows when ctx ends; the function that
 // it gives must be called after it.
-func (c *child) leaveWith(ctx context.Context) func() {
+func (c *childProcess) interruptOnDone(ctx context.Context) func() {
 	if ctx.Done() == nil {
 		return func() {}
 	}
 	ran := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		_ = c.in.SetWriteDeadline(time.Unix(1, 0))
+		_ = c.stdin.SetWriteDeadline(time.Unix(1, 0))
 		close(ran)
 	})
 	return func() {
 		if !stop() {
 			<-ran
-			_ = c.in.SetWriteDeadline(time.Time{})
+			_ = c.stdin.SetWriteDeadline(time.Time{})
 		}
 	}
 }
 
-// verdict is how the child's end counts.
-func (c *child) verdict() end {
+// exitKind is how the child's end counts.
+func (c *childProcess) exitKind() exitKind {
 	switch {
-	case c.stopping.Load() && c.greeted.Load():
-		return endGood
-	case c.stopping.Load() && c.blameless.Load():
-		return endNeutral
-	case c.greeted.Load() && time.Since(c.began) >= steady:
-		return endLate
+	case c.stopping.Load() && c.handshakeDone.Load():
+		return exitStopped
+	case c.stopping.Load() && c.faultless.Load():
+		return exitNeutral
+	case c.handshakeDone.Load() && time.Since(c.startedAt) >= stableAfter:
+		return exitAfterLongRun
 	}
-	return endFault
+	return exitFault
 }
 
-// exit says how the process ended.
-func (c *child) exit() string {
+// describeExit says how the process ended.
+func (c *childProcess) describeExit() string {
 	select {
 	case <-c.process.Done():
 	default:

@@ -8,69 +8,69 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// tailSize is how much of what a command writes is kept.
-const tailSize = 64 << 10
+// outputTailSize is how much of what a command writes is kept.
+const outputTailSize = 64 << 10
 
-// tail keeps the end of what is written to it. The zero tail is ready.
-type tail struct {
-	mu   sync.Mutex
-	ring []byte // grows to tailSize, then the oldest byte is at next
-	next int
+// outputTail keeps the end of what is written to it. The zero tail is ready.
+type outputTail struct {
+	mu     sync.Mutex
+	ring   []byte // grows to tailSize, then the oldest byte is at next
+	oldest int
 }
 
 // Write implements io.Writer, and never fails.
-func (t *tail) Write(p []byte) (int, error) {
+func (t *outputTail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := len(p)
-	p = p[max(0, n-tailSize):]
-	if room := tailSize - len(t.ring); room > 0 {
+	p = p[max(0, n-outputTailSize):]
+	if room := outputTailSize - len(t.ring); room > 0 {
 		k := min(room, len(p))
 		t.ring = append(t.ring, p[:k]...)
 		p = p[k:]
 	}
 	for len(p) > 0 {
-		k := copy(t.ring[t.next:], p)
-		t.next = (t.next + k) % tailSize
+		k := copy(t.ring[t.oldest:], p)
+		t.oldest = (t.oldest + k) % outputTailSize
 		p = p[k:]
 	}
 	return n, nil
 }
 
-// text is what is kept, oldest first. A line whose beginning is lost is left out.
-func (t *tail) text() string {
+// keptText is what is kept, oldest first. A line whose beginning is lost is left out.
+func (t *outputTail) keptText() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.ring) < tailSize {
+	if len(t.ring) < outputTailSize {
 		return string(t.ring)
 	}
-	all := string(t.ring[t.next:]) + string(t.ring[:t.next])
+	all := string(t.ring[t.oldest:]) + string(t.ring[:t.oldest])
 	if _, rest, ok := strings.Cut(all, "\n"); ok {
 		return rest
 	}
 	return all
 }
 
-// shortest is the length from which a value counts as one that could be secret:
+// minMaskedLength is the length from which a value counts as one that could be secret:
 // shorter ones are words such as "true".
-const shortest = 6
+const minMaskedLength = 6
 
-// lines writes what one process says to the tail, line by line, without the
+// maskingWriter writes what one process says to the tail, line by line, without the
 // values of its variables and the secrets among its arguments: one that was cut in
 // two by a write is found.
-type lines struct {
-	to     *tail
-	masked *strings.Replacer // nil: nothing is
-	secret int               // length of the longest value that is masked
+type maskingWriter struct {
+	tail          *outputTail
+	replacer      *strings.Replacer // nil: nothing is
+	longestSecret int               // length of the longest value that is masked
 
-	mu   sync.Mutex
-	rest []byte // of a line whose end has not come
+	mu      sync.Mutex
+	pending []byte // of a line whose end has not come
 }
 
-// longestLine is how much of a line is waited for before it is written.
-const longestLine = 16 << 10
+// maxPendingLine is how much of a line is waited for before it is written.
+const maxPendingLine = 16 << 10
 
-func newLines(to *tail, env, secrets []string) *lines {
+func newMaskingWriter(to *outputTail, env, secrets []string) *maskingWriter {
 	var pairs []string
 	longest := 1
 	mask := func(value string) {
@@ -78,7 +78,7 @@ func newLines(to *tail, env, secrets []string) *lines {
 		longest = max(longest, len(value))
 	}
 	for _, kv := range env {
-		if _, value, _ := strings.Cut(kv, "="); len(value) >= shortest {
+		if _, value, _ := strings.Cut(kv, "="); len(value) >= minMaskedLength {
 			mask(value)
 		}
 	}
@@ -87,15 +87,15 @@ func newLines(to *tail, env, secrets []string) *lines {
 			mask(secret)
 		}
 	}
-	l := &lines{to: to, secret: longest}
+	l := &maskingWriter{tail: to, longestSecret: longest}
 	if pairs != nil {
-		l.masked = strings.NewReplacer(pairs...)
+		l.replacer = strings.NewReplacer(pairs...)
 	}
 	return l
 }
 
 // Write implements io.Writer, and never fails.
-func (l *lines) Write(p []byte) (int, error) {
+func (l *maskingWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(p)
@@ -104,37 +104,37 @@ func (l *lines) Write(p []byte) (int, error) {
 		if end == 0 {
 			end = len(p)
 		}
-		l.rest = append(l.rest, p[:end]...)
+		l.pending = append(l.pending, p[:end]...)
 		p = p[end:]
-		if l.rest[len(l.rest)-1] == '\n' {
+		if l.pending[len(l.pending)-1] == '\n' {
 			l.flush(0)
-		} else if len(l.rest) > longestLine+l.secret {
-			l.flush(l.secret - 1) // it may be the beginning of one
+		} else if len(l.pending) > maxPendingLine+l.longestSecret {
+			l.flush(l.longestSecret - 1) // it may be the beginning of one
 		}
 	}
 	return n, nil
 }
 
 // close writes what is left of a line without an end.
-func (l *lines) close() {
+func (l *maskingWriter) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.flush(0)
 }
 
 // flush writes all but the last bytes of the line so far.
-func (l *lines) flush(keep int) {
-	text := string(l.rest)
-	if l.masked != nil {
-		text = l.masked.Replace(text)
+func (l *maskingWriter) flush(keep int) {
+	text := string(l.pending)
+	if l.replacer != nil {
+		text = l.replacer.Replace(text)
 	}
 	cut := max(0, len(text)-keep)
-	_, _ = l.to.Write([]byte(text[:cut]))
-	l.rest = append(l.rest[:0], text[cut:]...)
+	_, _ = l.tail.Write([]byte(text[:cut]))
+	l.pending = append(l.pending[:0], text[cut:]...)
 }
 
-// lastLines gives the last few lines of a text, on one line, for a message.
-func lastLines(text string) string {
+// joinLastLines gives the last few lines of a text, on one line, for a message.
+func joinLastLines(text string) string {
 	const lines, most = 5, 500
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {

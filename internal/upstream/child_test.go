@@ -18,47 +18,47 @@ import (
 func TestCrewRests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var c crew
-		ended := func(how end) {
-			c.leaves(how)
-			c.leave()
+		var c processPool
+		ended := func(how exitKind) {
+			c.beginExit(how)
+			c.finishExit()
 		}
 		crash := func() (waited time.Duration) {
 			began := time.Now()
-			if err := c.join(t.Context(), "x", 1); err != nil {
+			if err := c.admitProcess(t.Context(), "x", 1); err != nil {
 				t.Fatal(err)
 			}
 			waited = time.Since(began)
-			ended(endFault)
+			ended(exitFault)
 			return waited
 		}
 		if got := crash(); got != 0 {
 			t.Errorf("the first start waited %v", got)
 		}
-		for _, want := range []time.Duration{firstRest, 2 * firstRest, 4 * firstRest, 8 * firstRest} {
+		for _, want := range []time.Duration{firstRestartDelay, 2 * firstRestartDelay, 4 * firstRestartDelay, 8 * firstRestartDelay} {
 			if got := crash(); got < want/2 || got > want {
 				t.Errorf("waited %v, want %v with jitter", got, want)
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
-		err := c.join(t.Context(), "x", 1) // 16 * firstRest may or may not be bearable
+		err := c.admitProcess(t.Context(), "x", 1) // 16 * firstRest may or may not be bearable
 		if err == nil {
-			ended(endFault)
+			ended(exitFault)
 		}
 		for range 10 {
-			time.Sleep(longestRest)
-			if err := c.join(t.Context(), "x", 1); err != nil {
+			time.Sleep(maxRestartDelay)
+			if err := c.admitProcess(t.Context(), "x", 1); err != nil {
 				t.Fatal(err)
 			}
-			ended(endFault)
+			ended(exitFault)
 		}
-		fault := junctor.AsError(c.join(t.Context(), "x", 1))
-		if fault == nil || fault.Code != junctor.CodeUnavailable || fault.RetryAfter < longestRest/2 || fault.RetryAfter > longestRest {
+		fault := junctor.AsError(c.admitProcess(t.Context(), "x", 1))
+		if fault == nil || fault.Code != junctor.CodeUnavailable || fault.RetryAfter < maxRestartDelay/2 || fault.RetryAfter > maxRestartDelay {
 			t.Errorf("after many crashes: %v", fault)
 		}
-		time.Sleep(longestRest)
-		for _, how := range []end{endLate, endGood} {
-			if err := c.join(t.Context(), "x", 1); err != nil {
+		time.Sleep(maxRestartDelay)
+		for _, how := range []exitKind{exitAfterLongRun, exitStopped} {
+			if err := c.admitProcess(t.Context(), "x", 1); err != nil {
 				t.Fatal(err)
 			}
 			ended(how)
@@ -72,7 +72,7 @@ func TestCrewRests(t *testing.T) {
 func TestTailKeepsTheEnd(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var kept tail
+		var kept outputTail
 		var all strings.Builder
 		for range rapid.IntRange(0, 12).Draw(t, "writes") {
 			part := strings.Repeat(rapid.StringMatching(`[a-z\n]{1,40}`).Draw(t, "part"), rapid.IntRange(0, 2500).Draw(t, "times"))
@@ -82,13 +82,13 @@ func TestTailKeepsTheEnd(t *testing.T) {
 			all.WriteString(part)
 		}
 		want := all.String()
-		if len(want) >= tailSize {
-			want = want[len(want)-tailSize:]
+		if len(want) >= outputTailSize {
+			want = want[len(want)-outputTailSize:]
 			if _, rest, ok := strings.Cut(want, "\n"); ok {
 				want = rest
 			}
 		}
-		if got := kept.text(); got != want {
+		if got := kept.keptText(); got != want {
 			t.Fatalf("kept %d bytes, want %d", len(got), len(want))
 		}
 	})
@@ -98,8 +98,8 @@ func TestTailKeepsTheEnd(t *testing.T) {
 func TestLinesMaskSecrets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var kept tail
-		l := newLines(&kept, []string{"A=hunter2-hunter2", "B=true", "C=", "D", "E=" + strings.Repeat("s3cret", 50)}, nil)
+		var kept outputTail
+		l := newMaskingWriter(&kept, []string{"A=hunter2-hunter2", "B=true", "C=", "D", "E=" + strings.Repeat("s3cret", 50)}, nil)
 		for range rapid.IntRange(1, 40).Draw(t, "parts") {
 			pad := strings.Repeat("x", rapid.IntRange(0, 3000).Draw(t, "pad"))
 			text := pad + rapid.SampledFrom([]string{"hunter2-hunter2", strings.Repeat("s3cret", 50), "true", "\n"}).Draw(t, "word")
@@ -112,25 +112,25 @@ func TestLinesMaskSecrets(t *testing.T) {
 			}
 		}
 		l.close()
-		if got := kept.text(); strings.Contains(got, "hunter2-") || strings.Contains(got, "s3crets3cret") {
+		if got := kept.keptText(); strings.Contains(got, "hunter2-") || strings.Contains(got, "s3crets3cret") {
 			t.Fatalf("a secret was kept")
 		}
 	})
-	var kept tail
-	l := newLines(&kept, []string{"A=hunter2-hunter2", "B=true"}, []string{"pin1"})
+	var kept outputTail
+	l := newMaskingWriter(&kept, []string{"A=hunter2-hunter2", "B=true"}, []string{"pin1"})
 	_, _ = l.Write([]byte("x hunter2-hunter2 is true, pin1\nand so on"))
 	l.close()
-	if got := kept.text(); got != "x *** is true, ***\nand so on" {
+	if got := kept.keptText(); got != "x *** is true, ***\nand so on" {
 		t.Errorf("kept %q", got)
 	}
 }
 
 func TestLastLines(t *testing.T) {
 	t.Parallel()
-	if got := lastLines("1\n2\n\n3\r\n4\n5\n 6 \n"); got != "2 | 3 | 4 | 5 | 6" {
+	if got := joinLastLines("1\n2\n\n3\r\n4\n5\n 6 \n"); got != "2 | 3 | 4 | 5 | 6" {
 		t.Errorf("lastLines = %q", got)
 	}
-	if got := lastLines(strings.Repeat("ä", 1000)); len(got) > 510 || !strings.HasPrefix(got, "…ä") {
+	if got := joinLastLines(strings.Repeat("ä", 1000)); len(got) > 510 || !strings.HasPrefix(got, "…ä") {
 		t.Errorf("lastLines of a long line has %d bytes: %.20q", len(got), got)
 	}
 }
@@ -184,7 +184,7 @@ func TestLongLinesFindTheID(t *testing.T) {
 
 func TestFlat(t *testing.T) {
 	t.Parallel()
-	if got := string(flat([]byte("{\r\n\"a\":\n1}\n"))); got != `{  "a": 1} ` {
+	if got := string(joinLines([]byte("{\r\n\"a\":\n1}\n"))); got != `{  "a": 1} ` {
 		t.Errorf("flat = %q", got)
 	}
 }

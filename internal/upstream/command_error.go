@@ -28,7 +28,7 @@ func (o *Options) commandError(code junctor.Code, message, detail string, cause 
 
 // quoteLastOutput quotes the end of what the command wrote; "" where it wrote nothing.
 func (o *Options) quoteLastOutput() string {
-	if words := lastLines(o.Command.Said()); words != "" {
+	if words := joinLastLines(o.Command.Said()); words != "" {
 		return "it last wrote: " + words
 	}
 	return ""

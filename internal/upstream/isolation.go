@@ -21,9 +21,9 @@ import (
 
 // How many links a server may have at a time where nothing is set.
 const (
-	usualSessions = 128
-	usualCrew     = 16 // processes that callers share
-	usualCrews    = 64 // processes that are somebody's own
+	defaultSessions        = 128
+	defaultSharedProcesses = 16 // processes that callers share
+	defaultOwnProcesses    = 64 // processes that are somebody's own
 )
 
 // access is with what a link is opened.
@@ -195,11 +195,11 @@ func (s *Server) most() int {
 	case s.o.MaxSessions > 0:
 		return s.o.MaxSessions
 	case s.o.Transport != TransportStdio:
-		return usualSessions
+		return defaultSessions
 	case s.isolation() == junctor.IsolationShared:
-		return usualCrew
+		return defaultSharedProcesses
 	default:
-		return usualCrews
+		return defaultOwnProcesses
 	}
 }
 

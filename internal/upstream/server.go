@@ -141,7 +141,7 @@ func (s *Server) State() State {
 		st.Isolated = *why
 	}
 	if s.o.Command != nil {
-		st.Processes = s.o.Command.crew.count()
+		st.Processes = s.o.Command.pool.countRunning()
 	}
 	st.count(s.known())
 	return st

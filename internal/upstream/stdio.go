@@ -23,37 +23,37 @@ type Command struct {
 	// started; it may be nil.
 	MoreEnv func(ctx context.Context) ([]string, error)
 
-	crew     crew
-	said     tail
-	patience patience
+	pool     processPool
+	output   outputTail
+	timeouts childTimeouts
 }
 
-// patience is how long a child is waited for. A zero one has the default that
+// childTimeouts is how long a child is waited for. A zero one has the default that
 // stands beside it.
-type patience struct {
-	silence time.Duration // for an answer to server/discover: 2 s
-	notice  time.Duration // for what is on its way: the exit status of one that closed its output, the first answer of one that was slow: 2 s
-	leave   time.Duration // to end when its input has ended: 2 s
-	obey    time.Duration // to end when it was asked to: 2 s
+type childTimeouts struct {
+	discover  time.Duration // for an answer to server/discover: 2 s
+	trailing  time.Duration // for what is on its way: the exit status of one that closed its output, the first answer of one that was slow: 2 s
+	inputEnd  time.Duration // to end when its input has ended: 2 s
+	terminate time.Duration // to end when it was asked to: 2 s
 }
 
-func (p patience) orDefault() patience {
+func (p childTimeouts) withDefaults() childTimeouts {
 	set := func(d *time.Duration) {
 		if *d <= 0 {
 			*d = 2 * time.Second
 		}
 	}
-	set(&p.silence)
-	set(&p.notice)
-	set(&p.leave)
-	set(&p.obey)
+	set(&p.discover)
+	set(&p.trailing)
+	set(&p.inputEnd)
+	set(&p.terminate)
 	return p
 }
 
 // Said is the end, at most 64 KiB, of what the command's processes wrote to
 // their standard error, and to their output where it was no message. Values of
 // their variables are masked, and Secrets.
-func (c *Command) Said() string { return c.said.text() }
+func (c *Command) Said() string { return c.output.keptText() }
 
 // errExitedOnDiscover is the end of a child that was asked for its era. Some servers end
 // when they hear a method that they do not know.
@@ -62,44 +62,44 @@ const errExitedOnDiscover linkError = "the child ended when it was asked for its
 // openStdio starts a child and shakes hands with it. It waits while the command
 // rests after a crash, and fails where that takes long.
 func openStdio(ctx context.Context, o *Options, op linkSettings) (link, error) {
-	crew := &o.Command.crew
-	l, err := tryStdio(ctx, o, op)
+	crew := &o.Command.pool
+	l, err := startStdio(ctx, o, op)
 	if errors.Is(err, errExitedOnDiscover) {
-		crew.setBlunt(true)
-		l, err = tryStdio(ctx, o, op)
+		crew.setSkipDiscover(true)
+		l, err = startStdio(ctx, o, op)
 	}
 	if err != nil {
-		crew.setBlunt(false)
+		crew.setSkipDiscover(false)
 		return nil, err
 	}
 	return l, nil
 }
 
-func tryStdio(ctx context.Context, o *Options, op linkSettings) (*stdioLink, error) {
-	if err := o.Command.crew.join(ctx, o.ID, op.maxProcesses); err != nil {
+func startStdio(ctx context.Context, o *Options, op linkSettings) (*stdioLink, error) {
+	if err := o.Command.pool.admitProcess(ctx, o.ID, op.maxProcesses); err != nil {
 		return nil, err
 	}
 	c, err := startChild(ctx, o)
 	if err != nil {
-		o.Command.crew.leaves(endFault)
-		o.Command.crew.leave()
+		o.Command.pool.beginExit(exitFault)
+		o.Command.pool.finishExit()
 		return nil, err
 	}
 	pass(ctx, StepAddress)
 	l := newStdioLink(o, c, op)
 	if err := l.greet(ctx, op.capabilities); err != nil {
 		// A caller that went away says nothing about the command.
-		l.blameless.Store(junctor.CodeOf(err) == junctor.CodeCanceled)
+		l.faultless.Store(junctor.CodeOf(err) == junctor.CodeCanceled)
 		l.stop()
 		return nil, err
 	}
-	l.greeted.Store(true)
+	l.handshakeDone.Store(true)
 	return l, nil
 }
 
 // greet finds out which era the server is of, and shakes hands as that wants.
 func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
-	if l.o.Command.crew.isBlunt() {
+	if l.o.Command.pool.skipsDiscover() {
 		return l.refusalError(l.initialize(ctx, declared))
 	}
 	asked := &pendingCall{}
@@ -107,7 +107,7 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 		return l.handshakeError(ctx, err, errExitedOnDiscover)
 	}
 	defer l.flights.endCall(asked)
-	soon, cancel := context.WithTimeout(ctx, l.patience.silence)
+	soon, cancel := context.WithTimeout(ctx, l.timeouts.discover)
 	defer cancel()
 	result, err := asked.awaitResponse(soon)
 	own, refused := errors.AsType[*wire.Error](err)
@@ -128,7 +128,7 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		// It may only have been slow to start: then its first answer is here, or
 		// comes now that it answers.
-		late := time.NewTimer(l.patience.notice)
+		late := time.NewTimer(l.timeouts.trailing)
 		defer late.Stop()
 		select {
 		case a := <-asked.response:

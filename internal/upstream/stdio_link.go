@@ -21,7 +21,7 @@ const (
 // goes out under an id of ours, and one goroutine reads what comes.
 type stdioLink struct {
 	handshakeInfo
-	*child
+	*childProcess
 	o *Options
 
 	flights pendingCalls
@@ -33,15 +33,15 @@ type stdioLink struct {
 	ended  chan struct{} // the child is no more, and its calls have failed
 }
 
-func newStdioLink(o *Options, c *child, op linkSettings) *stdioLink {
-	l := &stdioLink{o: o, child: c, ended: make(chan struct{})}
+func newStdioLink(o *Options, c *childProcess, op linkSettings) *stdioLink {
+	l := &stdioLink{o: o, childProcess: c, ended: make(chan struct{})}
 	l.flights.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	go l.read()
 	l.work.start(func() {
 		// Where there is no reaper, somebody may still hold the pipe.
 		<-l.process.Done()
-		_ = l.out.SetReadDeadline(time.Now().Add(drain))
+		_ = l.stdout.SetReadDeadline(time.Now().Add(drain))
 	})
 	return l
 }
@@ -52,7 +52,7 @@ func (l *stdioLink) begin(ctx context.Context, fl *pendingCall, method string, p
 		return err
 	}
 	buf := make([]byte, 0, len(params)+len(method)+64)
-	if err := l.write(ctx, wire.AppendRequest(buf, fl.id, method, params)); err != nil {
+	if err := l.writeMessage(ctx, wire.AppendRequest(buf, fl.id, method, params)); err != nil {
 		l.flights.endCall(fl)
 		return l.unsentError(ctx, err)
 	}
@@ -96,7 +96,7 @@ func (l *stdioLink) abandon(id []byte) {
 
 // notify implements link.
 func (l *stdioLink) notify(ctx context.Context, method string, params []byte) error {
-	if err := l.write(ctx, wire.AppendNotification(nil, method, params)); err != nil {
+	if err := l.writeMessage(ctx, wire.AppendNotification(nil, method, params)); err != nil {
 		return l.unsentError(ctx, err)
 	}
 	return nil
@@ -127,7 +127,7 @@ func (l *stdioLink) listen(ctx context.Context, params []byte, p messageHandler)
 // read takes the child's messages until it ends.
 func (l *stdioLink) read() {
 	most := int(l.o.MaxBytes)
-	long := &longLines{r: l.out, limit: most, tell: l.tooLong}
+	long := &longLines{r: l.stdout, limit: most, tell: l.tooLong}
 	lines := wire.NewLineReader(bufio.NewReaderSize(long, readSize), most)
 	room := l.o.memoryFor(l.ctx, l.o.party())
 	lines.GrowWith(room.growBuffer)
@@ -150,13 +150,13 @@ func (l *stdioLink) read() {
 		case wire.IsBatch(line) && forEachMessage(&m, bytes.Clone(line), l.heard) == nil:
 		default:
 			// Many servers print to their output by mistake: let people see it.
-			_, _ = l.said.Write(append(bytes.Clone(line), '\n'))
+			_, _ = l.output.Write(append(bytes.Clone(line), '\n'))
 		}
 	}
 }
 
 func (l *stdioLink) heard(m *wire.Message) {
-	l.flights.dispatchMessage(l.ctx, m, &l.asks, l.o, l.write)
+	l.flights.dispatchMessage(l.ctx, m, &l.asks, l.o, l.writeMessage)
 }
 
 // tooLong fails the call whose answer did not fit; id is "" where the line does
@@ -180,30 +180,30 @@ func (l *stdioLink) failLine(id string, why error) {
 
 // bury ends the calls of a child whose output has ended, and what is left of it.
 func (l *stdioLink) bury(cause error) {
-	_ = l.in.Close()
+	_ = l.stdin.Close()
 	select {
 	case <-l.process.Done():
-	case <-time.After(l.patience.notice):
+	case <-time.After(l.timeouts.trailing):
 	}
-	l.said.close()
+	l.output.close()
 	l.leaves()
 	l.flights.failAll(l.exitError(junctor.CodeUpstream, errors.Join(errInterrupted, cause)))
 	if !l.stopping.Load() {
-		l.o.Logger.Warn("the process of a server ended by itself", "server", l.o.ID, "exit", l.exit())
+		l.o.Logger.Warn("the process of a server ended by itself", "server", l.o.ID, "exit", l.describeExit())
 	}
-	l.leave()
-	l.o.Command.crew.leave()
+	l.stopProcess()
+	l.o.Command.pool.finishExit()
 	close(l.ended)
 }
 
 // leaves tells the crew that the child is on its way out.
 func (l *stdioLink) leaves() {
-	l.leaving.Do(func() { l.o.Command.crew.leaves(l.verdict()) })
+	l.exitOnce.Do(func() { l.o.Command.pool.beginExit(l.exitKind()) })
 }
 
 // exitError is the error that the child has ended, and how.
 func (l *stdioLink) exitError(code junctor.Code, cause error) *junctor.Error {
-	return l.o.commandError(code, "the process of server "+l.o.ID+" has ended ("+l.exit()+")", l.o.quoteLastOutput(), cause)
+	return l.o.commandError(code, "the process of server "+l.o.ID+" has ended ("+l.describeExit()+")", l.o.quoteLastOutput(), cause)
 }
 
 // close implements link.
@@ -219,8 +219,8 @@ func (l *stdioLink) stop() {
 	l.flights.failAll(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the process of server " + l.o.ID + " was stopped", Cause: errInterrupted})
 	l.cancel()
 	l.asks.close()
-	l.leave()
+	l.stopProcess()
 	<-l.ended
 	l.work.close()
-	_ = l.out.Close()
+	_ = l.stdout.Close()
 }

@@ -49,7 +49,7 @@ func newRig(t testing.TB, role string) *rig {
 		t.Fatal(err)
 	}
 	o.setDefaults()
-	o.Command.patience = patience{silence: 5 * time.Second, notice: never, leave: 5 * time.Second, obey: 5 * time.Second}
+	o.Command.timeouts = childTimeouts{discover: 5 * time.Second, trailing: never, inputEnd: 5 * time.Second, terminate: 5 * time.Second}
 	return &rig{o, roll}
 }
 
@@ -152,7 +152,7 @@ func TestStdioEras(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, role)
 			if want.silence > 0 {
-				r.Command.patience.silence = want.silence
+				r.Command.timeouts.discover = want.silence
 			}
 			l, err := openStdio(t.Context(), r.Options, linkSettings{})
 			if want.code != "" {
@@ -253,7 +253,7 @@ func TestStdioCrash(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, "plain")
 			if how == "mute" { // it does not end by itself
-				r.Command.patience = patience{silence: never, notice: 50 * time.Millisecond, leave: 50 * time.Millisecond, obey: 50 * time.Millisecond}
+				r.Command.timeouts = childTimeouts{discover: never, trailing: 50 * time.Millisecond, inputEnd: 50 * time.Millisecond, terminate: 50 * time.Millisecond}
 			}
 			l := r.open(t, linkSettings{})
 			fails := make(chan error)
@@ -307,10 +307,10 @@ func TestStdioStop(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, role)
 			if role != "plain" {
-				r.Command.patience.leave = 30 * time.Millisecond
+				r.Command.timeouts.inputEnd = 30 * time.Millisecond
 			}
 			if role == "stubborn" {
-				r.Command.patience.obey = 30 * time.Millisecond
+				r.Command.timeouts.terminate = 30 * time.Millisecond
 			}
 			l := r.open(t, linkSettings{})
 			waiting := make(chan error)
@@ -322,8 +322,8 @@ func TestStdioStop(t *testing.T) {
 			if err := <-waiting; !isLinkOver(err) {
 				t.Errorf("a call that waited: %v", err)
 			}
-			if l.exit() != want {
-				t.Errorf("ended by %s, want %s", l.exit(), want)
+			if l.describeExit() != want {
+				t.Errorf("ended by %s, want %s", l.describeExit(), want)
 			}
 			_ = l.close() // again: nothing to do
 		})
@@ -511,7 +511,7 @@ func TestStdioEnvironmentAndStart(t *testing.T) {
 		t.Fatal("it was not told to end")
 	}
 	_ = r.open(t, one).close()
-	if n := r.Command.crew.count(); n != 0 {
+	if n := r.Command.pool.countRunning(); n != 0 {
 		t.Errorf("%d children are counted where none is", n)
 	}
 }
