@@ -143,7 +143,7 @@ func FuzzLongLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte, limit int) {
 		limit = 1 + max(limit, -limit, 0)%300
 		read := func(r io.Reader) (told []string) {
-			if _, err := io.Copy(io.Discard, &longLines{r: r, limit: limit, tell: func(id string) { told = append(told, id) }}); err != nil {
+			if _, err := io.Copy(io.Discard, &longLineReader{source: r, limit: limit, onLongLine: func(id string) { told = append(told, id) }}); err != nil {
 				t.Fatal(err)
 			}
 			return told
@@ -174,7 +174,7 @@ func TestLongLinesFindTheID(t *testing.T) {
 		`{"jsonrpc":"2.0","result":{"id":12,"a":"` + pad + `"}}`:        "",
 	} {
 		var got []string
-		r := &longLines{r: strings.NewReader(line + "\n"), limit: 100, tell: func(id string) { got = append(got, id) }}
+		r := &longLineReader{source: strings.NewReader(line + "\n"), limit: 100, onLongLine: func(id string) { got = append(got, id) }}
 		_, _ = io.Copy(io.Discard, r)
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("%.40s…: %q, want %q", line, got, want)

@@ -37,7 +37,7 @@ type httpLink struct {
 
 	ctx        context.Context // of the link
 	cancel     context.CancelFunc
-	background jobs // what is still to be told to the server
+	background backgroundGroup // what is still to be told to the server
 }
 
 func newHTTPLink(o *Options, g handshakeInfo, op linkSettings, mirrors func(string) []wire.ParamHeader) *httpLink {

@@ -95,7 +95,7 @@ func (s *Server) introduce(ctx context.Context, sess *session, p messageHandler)
 }
 
 func (l *stdioLink) awaitServerRequests(ctx context.Context) (bool, error) {
-	return l.asks.waitUntilIdle(ctx)
+	return l.serverRequests.waitUntilIdle(ctx)
 }
 
 func (l *httpLink) awaitServerRequests(ctx context.Context) (bool, error) {

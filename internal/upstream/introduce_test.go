@@ -121,7 +121,7 @@ func TestQuestionBetweenCalls(t *testing.T) {
 	t.Parallel()
 	told := make(chan struct{}, 1)
 	l := newRig(t, "plain").open(t, linkSettings{onAmbiguous: func() bool { told <- struct{}{}; return false }})
-	p, refused := l.flights.findAnswerer(wire.MethodRootsList)
+	p, refused := l.pending.findAnswerer(wire.MethodRootsList)
 	if p == nil || refused != nil || len(told) != 1 {
 		t.Fatalf("%v, %v", p, refused)
 	}
@@ -133,27 +133,27 @@ func TestQuestionBetweenCalls(t *testing.T) {
 	go ask()
 	// The first call ends without an answer, the second gives it.
 	first := &call{can: abilities{roots: true}, done: make(chan struct{}), asked: make(chan struct{}, 1)}
-	fl, err := l.flights.beginCall(nil, first)
+	fl, err := l.pending.beginCall(nil, first)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-first.asked
-	l.flights.endCall(fl)
+	l.pending.endCall(fl)
 	close(first.done)
 	second := newEars()
-	if fl, err = l.flights.beginCall(nil, second); err != nil {
+	if fl, err = l.pending.beginCall(nil, second); err != nil {
 		t.Fatal(err)
 	}
 	if s := <-got; !strings.Contains(s, `{"action":"accept"}`) {
 		t.Errorf("answered %s", s)
 	}
-	l.flights.endCall(fl)
+	l.pending.endCall(fl)
 	// Nobody waits where no call is to be expected, and for what nobody has to answer.
-	l.flights.onAmbiguous = nil
-	if p, refused := l.flights.findAnswerer(wire.MethodRootsList); p != nil || refused == nil {
+	l.pending.onAmbiguous = nil
+	if p, refused := l.pending.findAnswerer(wire.MethodRootsList); p != nil || refused == nil {
 		t.Errorf("%v, %v", p, refused)
 	}
-	if p, refused := l.flights.findAnswerer(wire.MethodPing); p != nil || refused != nil {
+	if p, refused := l.pending.findAnswerer(wire.MethodPing); p != nil || refused != nil {
 		t.Errorf("ping: %v, %v", p, refused)
 	}
 }

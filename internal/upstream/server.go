@@ -31,7 +31,7 @@ type Server struct {
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	jobs   jobs
+	jobs   backgroundGroup
 
 	mu          sync.Mutex
 	closed      bool

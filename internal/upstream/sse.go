@@ -21,7 +21,7 @@ type sseLink struct {
 
 	pending        pendingCalls
 	serverRequests serverRequests
-	background     jobs // the stream's reader, and what is to be told at the end
+	background     backgroundGroup // the stream's reader, and what is to be told at the end
 
 	ctx         context.Context // of the link
 	cancel      context.CancelFunc

@@ -87,26 +87,26 @@ func startStdio(ctx context.Context, o *Options, op linkSettings) (*stdioLink, e
 	}
 	pass(ctx, StepAddress)
 	l := newStdioLink(o, c, op)
-	if err := l.greet(ctx, op.capabilities); err != nil {
+	if err := l.shakeHands(ctx, op.capabilities); err != nil {
 		// A caller that went away says nothing about the command.
 		l.faultless.Store(junctor.CodeOf(err) == junctor.CodeCanceled)
-		l.stop()
+		l.stopChild()
 		return nil, err
 	}
 	l.handshakeDone.Store(true)
 	return l, nil
 }
 
-// greet finds out which era the server is of, and shakes hands as that wants.
-func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
-	if l.o.Command.pool.skipsDiscover() {
-		return l.refusalError(l.initialize(ctx, declared))
+// shakeHands finds out which era the server is of, and shakes hands as that wants.
+func (l *stdioLink) shakeHands(ctx context.Context, declared []byte) error {
+	if l.opts.Command.pool.skipsDiscover() {
+		return l.refusalError(l.sendInitialize(ctx, declared))
 	}
 	asked := &pendingCall{}
-	if err := l.begin(ctx, asked, wire.MethodServerDiscover, l.o.discoverParams(), nil); err != nil {
+	if err := l.beginRequest(ctx, asked, wire.MethodServerDiscover, l.opts.discoverParams(), nil); err != nil {
 		return l.handshakeError(ctx, err, errExitedOnDiscover)
 	}
-	defer l.flights.endCall(asked)
+	defer l.pending.endCall(asked)
 	soon, cancel := context.WithTimeout(ctx, l.timeouts.discover)
 	defer cancel()
 	result, err := asked.awaitResponse(soon)
@@ -118,13 +118,13 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 			return nil
 		}
 	case refused && isModernError(own) && !speaksLegacy(own):
-		return junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", l.o.ID, l.o.quoteText(own.Message))
+		return junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", l.opts.ID, l.opts.quoteText(own.Message))
 	case refused:
 	case isLinkOver(err), ctx.Err() != nil:
 		return l.handshakeError(ctx, err, errExitedOnDiscover)
 	}
 	// Silence, or an answer that no modern server gives.
-	err = l.initialize(ctx, declared)
+	err = l.sendInitialize(ctx, declared)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		// It may only have been slow to start: then its first answer is here, or
 		// comes now that it answers.
@@ -143,13 +143,13 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 	return l.refusalError(err)
 }
 
-// initialize is the legacy handshake.
-func (l *stdioLink) initialize(ctx context.Context, declared []byte) error {
-	result, err := l.roundTrip(ctx, wire.MethodInitialize, l.o.initializeParams(declared), nil)
+// sendInitialize is the legacy handshake.
+func (l *stdioLink) sendInitialize(ctx context.Context, declared []byte) error {
+	result, err := l.roundTrip(ctx, wire.MethodInitialize, l.opts.initializeParams(declared), nil)
 	if err != nil {
 		return l.handshakeError(ctx, err, nil)
 	}
-	if l.handshakeInfo, err = readInitialize(l.o.ID, result); err != nil {
+	if l.handshakeInfo, err = readInitialize(l.opts.ID, result); err != nil {
 		return err
 	}
 	return l.notify(ctx, wire.NoteInitialized, nil)
@@ -158,7 +158,7 @@ func (l *stdioLink) initialize(ctx context.Context, declared []byte) error {
 // refusalError puts the server's own error in words.
 func (l *stdioLink) refusalError(err error) error {
 	if own, refused := errors.AsType[*wire.Error](err); refused {
-		return junctor.Errorf(junctor.CodeUpstream, "server %s refused to be initialized: %s", l.o.ID, l.o.quoteText(own.Message))
+		return junctor.Errorf(junctor.CodeUpstream, "server %s refused to be initialized: %s", l.opts.ID, l.opts.quoteText(own.Message))
 	}
 	return err
 }
@@ -170,7 +170,7 @@ func (l *stdioLink) handshakeError(ctx context.Context, err, died error) error {
 	switch {
 	case isLinkOver(err):
 		select {
-		case <-l.ended:
+		case <-l.childEnded:
 			return l.exitError(junctor.CodeUnreachable, died)
 		case <-ctx.Done():
 		}
@@ -179,7 +179,7 @@ func (l *stdioLink) handshakeError(ctx context.Context, err, died error) error {
 	}
 	fault := junctor.AsError(ctx.Err())
 	if fault.Code == junctor.CodeTimeout {
-		fault = l.o.commandError(fault.Code, "server "+l.o.ID+" was started but did not answer in time", l.o.quoteLastOutput(), fault.Cause)
+		fault = l.opts.commandError(fault.Code, "server "+l.opts.ID+" was started but did not answer in time", l.opts.quoteLastOutput(), fault.Cause)
 	}
 	return fault
 }

@@ -338,9 +338,9 @@ func TestStdioCancel(t *testing.T) {
 	listened := make(chan error)
 	go func() { listened <- l.listen(ctx, nil, listening) }()
 	poll.Until(t, "the listener", never, func() bool {
-		l.flights.mu.Lock()
-		defer l.flights.mu.Unlock()
-		return l.flights.listeners != nil
+		l.pending.mu.Lock()
+		defer l.pending.mu.Unlock()
+		return l.pending.listeners != nil
 	})
 	call, cancel := context.WithTimeout(t.Context(), time.Second) // enough for it to be sent
 	defer cancel()
@@ -372,7 +372,7 @@ func TestStdioNotes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan struct{})
 	go func() { _, _ = l.roundTrip(ctx, "hang", nil, other); close(hung) }()
-	poll.Until(t, "a request under way", never, func() bool { l.flights.mu.Lock(); defer l.flights.mu.Unlock(); return len(l.flights.byID) == 1 })
+	poll.Until(t, "a request under way", never, func() bool { l.pending.mu.Lock(); defer l.pending.mu.Unlock(); return len(l.pending.byID) == 1 })
 	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":"b"}}`), mine); err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +422,7 @@ func TestStdioQuestions(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan struct{})
 	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newEars()); close(hung) }()
-	poll.Until(t, "a request under way", never, func() bool { l.flights.mu.Lock(); defer l.flights.mu.Unlock(); return len(l.flights.byID) == 1 })
+	poll.Until(t, "a request under way", never, func() bool { l.pending.mu.Lock(); defer l.pending.mu.Unlock(); return len(l.pending.byID) == 1 })
 	asked := len(e.notes)
 	got, err := l.roundTrip(t.Context(), "ask", []byte(`{"method":"elicitation/create"}`), e)
 	if err != nil || !strings.Contains(string(got), "several calls are under way") || len(e.notes) != asked {
@@ -504,7 +504,7 @@ func TestStdioEnvironmentAndStart(t *testing.T) {
 	if _, err := openStdio(t.Context(), r.Options, one); junctor.CodeOf(err) != junctor.CodeUnavailable || junctor.AsError(err).RetryAfter <= 0 {
 		t.Errorf("a second child where one is allowed: %v", err)
 	}
-	go first.stop() // the next waits until it has ended
+	go first.stopChild() // the next waits until it has ended
 	select {
 	case <-first.ctx.Done():
 	case <-time.After(never):
