@@ -12,71 +12,71 @@ import (
 // server that are theirs. What they subscribe to, they subscribe to there: a
 // server may well tell a session what happens in it, and no other.
 
-// users are who has used a session.
-type users struct {
-	user, party        string // the first
-	several, strangers bool   // there were other clients, other principals
-	last               access // who came last: nearly always the same
+// sessionUsers are who has used a session.
+type sessionUsers struct {
+	clientKey, principalID            string     // the first
+	severalClients, severalPrincipals bool       // there were other clients, other principals
+	lastAccess                        linkAccess // who came last: nearly always the same
 }
 
-func (v *users) add(a *access) {
-	known := v.last.principal == a.principal
-	same := known && v.last.client == a.client && bytes.Equal(v.last.info, a.info)
-	if a.nobody || v.user != "" && same || v.several && (v.strangers || known) {
+func (v *sessionUsers) addUser(a *linkAccess) {
+	known := v.lastAccess.principal == a.principal
+	same := known && v.lastAccess.clientSession == a.clientSession && bytes.Equal(v.lastAccess.clientInfo, a.clientInfo)
+	if a.forListing || v.clientKey != "" && same || v.severalClients && (v.severalPrincipals || known) {
 		return // there is nothing to learn
 	}
-	v.last = a.kept()
-	if v.user == "" {
-		v.user, v.party = v.last.user, v.last.party
+	v.lastAccess = a.copyForKeeping()
+	if v.clientKey == "" {
+		v.clientKey, v.principalID = v.lastAccess.clientKey, v.lastAccess.principalID
 		return
 	}
-	v.several = v.several || v.last.user != v.user
-	v.strangers = v.strangers || v.last.party != v.party
+	v.severalClients = v.severalClients || v.lastAccess.clientKey != v.clientKey
+	v.severalPrincipals = v.severalPrincipals || v.lastAccess.principalID != v.principalID
 }
 
-// hearAlong listens on the session of callers, once: for its questions, for the
+// listenAndAwaitStream listens on the session of callers, once: for its questions, for the
 // resources that they subscribed to and for their tasks. It waits until the stream
 // is there.
-func (s *Server) hearAlong(sess *session) {
-	s.listenAlong(sess)
+func (s *Server) listenAndAwaitStream(sess *session) {
+	s.listenOnSession(sess)
 	awaitStream(s.ctx, sess.link)
 }
 
-// listenAlong is hearAlong for who has nothing to wait for.
-func (s *Server) listenAlong(sess *session) {
-	if sess.link.isModern() || sess.hearing.Swap(true) {
+// listenOnSession is hearAlong for who has nothing to wait for.
+func (s *Server) listenOnSession(sess *session) {
+	if sess.link.isModern() || sess.listening.Swap(true) {
 		return
 	}
 	s.jobs.start(func() {
 		if err := sess.link.listen(s.ctx, nil, &sessionListener{s: s, sess: sess}); isLinkOver(err) {
-			s.drop(sess)
+			s.dropSession(sess)
 		}
-		s.comeBack(sess)
+		s.reopenSession(sess)
 	})
 }
 
-// comeBack opens a session again that ended while somebody waits to hear from it.
-func (s *Server) comeBack(sess *session) {
-	for failures := 0; s.ctx.Err() == nil && s.isGone(sess) && len(s.owned(sess)) > 0; failures++ {
+// reopenSession opens a session again that ended while somebody waits to hear from it.
+func (s *Server) reopenSession(sess *session) {
+	for failures := 0; s.ctx.Err() == nil && s.isGone(sess) && len(s.subscribedURIs(sess)) > 0; failures++ {
 		if waitContext(s.ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
 			return
 		}
 		s.mu.Lock()
 		a := sess.access
 		s.mu.Unlock()
-		next, err := s.acquire(s.ctx, a)
+		next, err := s.acquireSession(s.ctx, a)
 		if err == nil {
-			s.release(next)
+			s.releaseSession(next)
 			return // it listens, and subscribes, as it is opened
 		}
 	}
 }
 
-// owned are the URIs that are subscribed to under a session's name.
-func (s *Server) owned(sess *session) (uris []string) {
+// subscribedURIs are the URIs that are subscribed to under a session's name.
+func (s *Server) subscribedURIs(sess *session) (uris []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for uri := range s.own[sess.keys[0]] {
+	for uri := range s.own[sess.tableKeys[0]] {
 		uris = append(uris, uri)
 	}
 	return uris
@@ -103,8 +103,8 @@ func (e *sessionListener) handleNotification(method string, params []byte) {
 	}
 	e.s.pages.dropURI(uri)
 	e.s.mu.Lock()
-	party, wanted := e.sess.users.party, e.s.own[e.sess.keys[0]][uri] > 0
-	if e.sess.users.strangers {
+	party, wanted := e.sess.users.principalID, e.s.own[e.sess.tableKeys[0]][uri] > 0
+	if e.sess.users.severalPrincipals {
 		party = ""
 	}
 	e.s.mu.Unlock()
@@ -113,66 +113,66 @@ func (e *sessionListener) handleNotification(method string, params []byte) {
 	}
 }
 
-// lists says whether the link of an access is the one that lists are read from. They
+// isListingLink says whether the link of an access is the one that lists are read from. They
 // may be read from any process, so none is everybody's.
-func (s *Server) lists(ctx context.Context, a *access) (bool, error) {
+func (s *Server) isListingLink(ctx context.Context, a *linkAccess) (bool, error) {
 	if s.o.Transport == TransportStdio {
 		return false, nil
 	}
-	lists, err := s.access(ctx, nil, nil)
-	return lists.key(false) == a.key(false), err
+	lists, err := s.resolveAccess(ctx, nil, nil)
+	return lists.linkKey(false) == a.linkKey(false), err
 }
 
-// subscribeOwn begins or ends to hear of a resource on the caller's own session.
+// subscribeOnOwnSession begins or ends to hear of a resource on the caller's own session.
 // It says false where that is the link that lists are read from, or a modern one.
-func (s *Server) subscribeOwn(ctx context.Context, req *catalog.Request) (bool, error) {
-	a, err := s.access(ctx, req.Principal, &req.Caller)
+func (s *Server) subscribeOnOwnSession(ctx context.Context, req *catalog.Request) (bool, error) {
+	a, err := s.resolveAccess(ctx, req.Principal, &req.Caller)
 	if err != nil {
 		return false, err
 	}
-	shared, err := s.lists(ctx, &a)
-	key := a.key(false)
+	shared, err := s.isListingLink(ctx, &a)
+	key := a.linkKey(false)
 	if known, _ := s.opener.knownEra(); err != nil || known == eraModern || shared {
 		return false, err
 	}
 	if req.Unsubscribe {
-		s.unsubscribeOwn(ctx, key, req.Name)
+		s.unsubscribeOnOwnSession(ctx, key, req.Name)
 		return true, nil
 	}
-	sess, err := s.acquire(ctx, a)
+	sess, err := s.acquireSession(ctx, a)
 	if err != nil {
 		return true, err
 	}
-	defer s.release(sess)
+	defer s.releaseSession(sess)
 	if sess.link.isModern() {
 		return false, nil
 	}
-	s.hearAlong(sess)
-	if s.count(key, req.Name, 1) > 1 {
+	s.listenAndAwaitStream(sess)
+	if s.countSubscribers(key, req.Name, 1) > 1 {
 		return true, nil
 	}
 	if err := s.subscribeLegacy(ctx, sess.link, req.Name, true); err != nil {
-		s.count(key, req.Name, -1)
+		s.countSubscribers(key, req.Name, -1)
 		return true, err
 	}
 	return true, nil
 }
 
-// unsubscribeOwn ends it. A session that is over needs not be told.
-func (s *Server) unsubscribeOwn(ctx context.Context, key, uri string) {
-	if s.count(key, uri, -1) != 0 {
+// unsubscribeOnOwnSession ends it. A session that is over needs not be told.
+func (s *Server) unsubscribeOnOwnSession(ctx context.Context, key, uri string) {
+	if s.countSubscribers(key, uri, -1) != 0 {
 		return // others wait, or nobody did
 	}
 	s.mu.Lock()
 	sess := s.sessions[key]
 	if sess != nil {
-		sess.calls++
+		sess.activeCalls++
 	}
 	s.mu.Unlock()
 	if sess == nil {
 		return
 	}
-	defer s.release(sess)
+	defer s.releaseSession(sess)
 	select {
 	case <-sess.ready:
 		if sess.err == nil {
@@ -182,9 +182,9 @@ func (s *Server) unsubscribeOwn(ctx context.Context, key, uri string) {
 	}
 }
 
-// count changes how many wait to hear of a resource under a key, and gives the
+// countSubscribers changes how many wait to hear of a resource under a key, and gives the
 // number that is left; -1 where there was nobody to take away.
-func (s *Server) count(key, uri string, by int) int {
+func (s *Server) countSubscribers(key, uri string, by int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	uris := s.own[key]
@@ -203,21 +203,21 @@ func (s *Server) count(key, uri string, by int) int {
 	return n
 }
 
-// handOver gives a session with one user to that user, now that callers do not share
+// handOverSession gives a session with one user to that user, now that callers do not share
 // any more: what the server knows of its client stays true. One with several calls
 // is left to end: what is asked there is refused. The lock is held.
-func (s *Server) handOver(sess *session) bool {
-	a := sess.access.own()
-	from, to := sess.keys[0], a.key(false)
+func (s *Server) handOverSession(sess *session) bool {
+	a := sess.access.forSingleClient()
+	from, to := sess.tableKeys[0], a.linkKey(false)
 	switch {
-	case !sess.asking, sess.gone, sess.calls > 1, sess.users.several, sess.users.party == "", sess.users.user != a.user, len(sess.keys) != 1:
+	case !sess.mayAsk, sess.removed, sess.activeCalls > 1, sess.users.severalClients, sess.users.principalID == "", sess.users.clientKey != a.clientKey, len(sess.tableKeys) != 1:
 		return false
 	case s.sessions[from] != sess || s.sessions[to] != nil:
 		return false
 	}
 	delete(s.sessions, from)
 	s.sessions[to] = sess
-	sess.keys, sess.access = []string{to}, a
+	sess.tableKeys, sess.access = []string{to}, a
 	if uris := s.own[from]; uris != nil {
 		delete(s.own, from)
 		s.own[to] = uris

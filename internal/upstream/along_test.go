@@ -101,15 +101,15 @@ func TestSessionsComeBackForListenersOnly(t *testing.T) {
 		t.Fatalf("%d sessions", len(all))
 	}
 	begun := raw.hellos.Load()
-	s.drop(all[0])
-	s.comeBack(all[0])
+	s.dropSession(all[0])
+	s.reopenSession(all[0])
 	if n := raw.hellos.Load() - begun; n != 0 {
 		t.Errorf("opened %d times for nobody", n)
 	}
 	s.mu.Lock()
-	s.own[all[0].keys[0]] = map[string]int{"test://one": 1}
+	s.own[all[0].tableKeys[0]] = map[string]int{"test://one": 1}
 	s.mu.Unlock()
-	s.comeBack(all[0])
+	s.reopenSession(all[0])
 	if n := raw.hellos.Load() - begun; n != 1 {
 		t.Errorf("opened %d times for a listener", n)
 	}
@@ -127,7 +127,7 @@ func TestSessionsAreAdopted(t *testing.T) {
 	}
 	call("ada")
 	sessions := s.State().Sessions
-	s.isolate("to see")
+	s.isolateClients("to see")
 	call("ada")
 	if n := s.State().Sessions; n != sessions {
 		t.Errorf("%d sessions, had %d", n, sessions)

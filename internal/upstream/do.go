@@ -46,7 +46,7 @@ func (s *Server) do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	if len(req.Input.State) > 0 && req.Input.State[:1] == stateParked {
 		return s.resume(ctx, req, sink)
 	}
-	a, err := s.access(ctx, req.Principal, &req.Caller)
+	a, err := s.resolveAccess(ctx, req.Principal, &req.Caller)
 	if err != nil {
 		return catalog.Result{}, err
 	}
@@ -57,7 +57,7 @@ func (s *Server) do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 }
 
 // send asks the server.
-func (s *Server) send(ctx context.Context, req *catalog.Request, a access, sink catalog.Sink) (catalog.Result, error) {
+func (s *Server) send(ctx context.Context, req *catalog.Request, a linkAccess, sink catalog.Sink) (catalog.Result, error) {
 	known, _ := s.opener.knownEra()
 	if known != eraModern && abilitiesOf(req.Caller.Capabilities).any() {
 		return s.start(ctx, req, a, sink)
@@ -77,18 +77,18 @@ func (s *Server) send(ctx context.Context, req *catalog.Request, a access, sink 
 
 // attempt sends a request, and again where it cannot have run, or where running
 // it twice does no harm.
-func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, token string, p messageHandler) (body []byte, modern bool, err error) {
+func (s *Server) attempt(ctx context.Context, req *catalog.Request, a linkAccess, token string, p messageHandler) (body []byte, modern bool, err error) {
 	safe := isRepeatable(req)
 	for try := 1; ; try++ {
 		at := req.Timing.Elapsed()
-		sess, err := s.acquire(ctx, a)
+		sess, err := s.acquireSession(ctx, a)
 		if err != nil {
 			return nil, false, err
 		}
 		req.Timing.Connect()
 		modern = sess.link.isModern()
 		if !modern && (req.Input.Responses != nil || req.Input.State != "") {
-			s.release(sess)
+			s.releaseSession(sess)
 			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.o.ID)
 		}
 		if body, err = s.exchange(ctx, sess, req, token, p); err == nil && req.Caller.Tasks {
@@ -99,7 +99,7 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 				}
 			}
 		}
-		s.release(sess)
+		s.releaseSession(sess)
 		req.Timing.Answer()
 		if err == nil || try >= maxTries || ctx.Err() != nil || !mayRepeat(err, safe && try == 1) {
 			return body, modern, err
@@ -125,10 +125,10 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Request, token string, p messageHandler) ([]byte, error) {
 	l := sess.link
 	if !l.isModern() && req.Caller.LogLevel != "" {
-		sess.levels.lower(ctx, l, req.Caller.LogLevel)
+		sess.logLevel.lowerLevel(ctx, l, req.Caller.LogLevel)
 	}
 	if !l.isModern() {
-		if err := s.introduce(ctx, sess, p); err != nil {
+		if err := s.answerInitialRequests(ctx, sess, p); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +149,7 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 	default:
 		body, err = l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
 	}
-	s.ended(sess, time.Since(begun), err)
+	s.recordOutcome(sess, time.Since(begun), err)
 	return body, s.o.checkError(err)
 }
 
@@ -179,32 +179,32 @@ func isRepeatable(req *catalog.Request) bool {
 	return req.Kind != junctor.KindTool || req.Repeatable
 }
 
-// levels is the log level of a legacy session, which all its callers share: it
+// logLevel is the log level of a legacy session, which all its callers share: it
 // is set to the most talkative that any of them wants, and each caller is
 // handed what it asked for.
-type levels struct {
-	setting chan struct{} // holds one while it is set: nobody waits for that beyond its own time
-	current int           // severity; 0 is not set
+type logLevel struct {
+	changing chan struct{} // holds one while it is set: nobody waits for that beyond its own time
+	severity int           // severity; 0 is not set
 }
 
-// lower makes the session send messages of this level. A failure is the
+// lowerLevel makes the session send messages of this level. A failure is the
 // server's way to say that it has none.
-func (v *levels) lower(ctx context.Context, l link, level string) {
+func (v *logLevel) lowerLevel(ctx context.Context, l link, level string) {
 	severity := wire.Severity(level)
 	if severity == 0 || wire.Get(l.serverCapabilities(), "logging") == nil {
 		return
 	}
 	select {
-	case v.setting <- struct{}{}:
-		defer func() { <-v.setting }()
+	case v.changing <- struct{}{}:
+		defer func() { <-v.changing }()
 	case <-ctx.Done():
 		return
 	}
-	if v.current != 0 && v.current <= severity {
+	if v.severity != 0 && v.severity <= severity {
 		return
 	}
 	params := append(wire.AppendString([]byte(`{"level":`), level), '}')
 	if _, err := l.roundTrip(ctx, wire.MethodLoggingSetLevel, params, nil); err == nil {
-		v.current = severity
+		v.severity = severity
 	}
 }

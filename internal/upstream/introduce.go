@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// betweenCalls is how long a server's question waits for a call to answer it.
-	betweenCalls = time.Minute
-	// takeIn is what a server is given to make use of the answers that it wanted
+	// nextCallWait is how long a server's question waits for a call to answer it.
+	nextCallWait = time.Minute
+	// answerSettleTime is what a server is given to make use of the answers that it wanted
 	// before its first call.
-	takeIn = 50 * time.Millisecond
+	answerSettleTime = 50 * time.Millisecond
 )
 
 // errCallOver is the end of a question whose call ended before it was answered.
@@ -48,7 +48,7 @@ func (a *nextCallAnswerer) answerRequest(ctx context.Context, method string, par
 
 // awaitCall gives the peer of the only call under way, or of the next one.
 func (f *pendingCalls) awaitCall(ctx context.Context) (messageHandler, error) {
-	ctx, cancel := context.WithTimeout(ctx, betweenCalls)
+	ctx, cancel := context.WithTimeout(ctx, nextCallWait)
 	defer cancel()
 	for {
 		f.mu.Lock()
@@ -72,15 +72,15 @@ func (f *pendingCalls) awaitCall(ctx context.Context) (messageHandler, error) {
 	}
 }
 
-// introduce has the first call of a session answer what the server wants to know
+// answerInitialRequests has the first call of a session answer what the server wants to know
 // before it: servers ask for a client's roots when they are initialized, and
 // hold the calls that follow to them. The answers are this caller's, so callers
 // no longer share sessions. It is the same again when the client's roots changed.
-func (s *Server) introduce(ctx context.Context, sess *session, p messageHandler) error {
-	if !sess.asking || sess.introduced.Swap(true) && !sess.rooted.Load() {
+func (s *Server) answerInitialRequests(ctx context.Context, sess *session, p messageHandler) error {
+	if !sess.mayAsk || sess.hadFirstCall.Swap(true) && !sess.rootsChanged.Load() {
 		return nil
 	}
-	s.tellRoots(ctx, sess)
+	s.notifyRootsChanged(ctx, sess)
 	// What it asked has come before its answer to this one. That it may not know
 	// the method is all the same.
 	_, _ = sess.link.roundTrip(ctx, wire.MethodPing, nil, p)
@@ -88,10 +88,10 @@ func (s *Server) introduce(ctx context.Context, sess *session, p messageHandler)
 	if err != nil || !asked {
 		return err
 	}
-	if s.isolation() == junctor.IsolationShared {
-		s.isolate(askedFirst)
+	if s.effectiveIsolation() == junctor.IsolationShared {
+		s.isolateClients(reasonInitial)
 	}
-	return waitContext(ctx, takeIn)
+	return waitContext(ctx, answerSettleTime)
 }
 
 func (l *stdioLink) awaitServerRequests(ctx context.Context) (bool, error) {

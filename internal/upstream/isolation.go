@@ -26,56 +26,56 @@ const (
 	defaultOwnProcesses    = 64 // processes that are somebody's own
 )
 
-// access is with what a link is opened.
-type access struct {
-	header      http.Header
-	credentials string // digest of header, or of the login, and whose they are
-	login       Login
-	owner       string // the user whose credentials they are; "" where they are everybody's
-	caps        []byte // as a legacy handshake declares them
-	who         string // whose the link is; "" is everybody's
-	client      string // of which client session; "" is of none
-	user        string // who would have it to himself; "" is nobody; once name was called
-	party       string // the principal, as it is called; likewise
+// linkAccess is with what a link is opened.
+type linkAccess struct {
+	header            http.Header
+	credentialsDigest string // digest of header, or of the login, and whose they are
+	login             Login
+	credentialsOwner  string // the user whose credentials they are; "" where they are everybody's
+	capabilities      []byte // as a legacy handshake declares them
+	holder            string // whose the link is; "" is everybody's
+	clientSession     string // of which client session; "" is of none
+	clientKey         string // who would have it to himself; "" is nobody; once name was called
+	principalID       string // the principal, as it is called; likewise
 
-	principal *junctor.Principal
-	info      []byte // what the client calls itself; the call's own
-	sole      bool   // all who use the link are surely one client
-	nobody    bool   // for listing and listening
-	lazy      bool   // only on a link that is there: none is opened for it
-	apart     bool   // a modern link is somebody's own, too: it is a process
+	principal    *junctor.Principal
+	clientInfo   []byte // what the client calls itself; the call's own
+	singleClient bool   // all who use the link are surely one client
+	forListing   bool   // for listing and listening
+	existingOnly bool   // only on a link that is there: none is opened for it
+	ownProcess   bool   // a modern link is somebody's own, too: it is a process
 }
 
-func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Caller) (access, error) {
-	a := access{nobody: c == nil, apart: s.o.Transport == TransportStdio}
+func (s *Server) resolveAccess(ctx context.Context, p *junctor.Principal, c *catalog.Caller) (linkAccess, error) {
+	a := linkAccess{forListing: c == nil, ownProcess: s.o.Transport == TransportStdio}
 	if c == nil {
 		c = &catalog.Caller{}
 	}
-	a.caps = handshakeCaps(c.Capabilities, c.Session != "" && !wire.IsModern(c.Protocol))
-	if err := s.carries(ctx, p, &a); err != nil {
-		return access{}, err
+	a.capabilities = handshakeCaps(c.Capabilities, c.Session != "" && !wire.IsModern(c.Protocol))
+	if err := s.fillCredentials(ctx, p, &a); err != nil {
+		return linkAccess{}, err
 	}
 	if s.o.Own != nil && p != nil {
-		a.owner = p.User
-		a.credentials += "\x00" + p.User
+		a.credentialsOwner = p.User
+		a.credentialsDigest += "\x00" + p.User
 	}
-	if a.nobody {
+	if a.forListing {
 		return a, nil
 	}
-	a.principal, a.client, a.info = p, c.Session, c.Info
-	switch s.isolation() {
+	a.principal, a.clientSession, a.clientInfo = p, c.Session, c.Info
+	switch s.effectiveIsolation() {
 	case junctor.IsolationUser:
-		a.who = partyOf(p)
+		a.holder = principalKey(p)
 	case junctor.IsolationSession:
-		a.name()
-		a = a.own()
+		a.fillClientKey()
+		a = a.forSingleClient()
 	default:
 	}
 	return a, nil
 }
 
-// carries fills in what the calls of p carry.
-func (s *Server) carries(ctx context.Context, p *junctor.Principal, a *access) (err error) {
+// fillCredentials fills in what the calls of p carry.
+func (s *Server) fillCredentials(ctx context.Context, p *junctor.Principal, a *linkAccess) (err error) {
 	switch {
 	case s.o.Login != nil:
 		if a.login, err = s.o.Login(ctx, p); err != nil {
@@ -85,7 +85,7 @@ func (s *Server) carries(ctx context.Context, p *junctor.Principal, a *access) (
 		if a.login.Name != "" { // the token comes and goes, beside the rest
 			rest := maps.Clone(a.header)
 			delete(rest, "Authorization")
-			a.credentials = "login\x00" + a.login.Name + "\x00" + s.digest(rest)
+			a.credentialsDigest = "login\x00" + a.login.Name + "\x00" + s.digestHeader(rest)
 			return nil
 		}
 	case s.o.Header != nil:
@@ -95,71 +95,71 @@ func (s *Server) carries(ctx context.Context, p *junctor.Principal, a *access) (
 	default:
 		return nil
 	}
-	a.credentials = s.digest(a.header)
+	a.credentialsDigest = s.digestHeader(a.header)
 	return nil
 }
 
-// name fills in what the user of the link is called. Most calls need not know.
-func (a *access) name() {
-	if a.user != "" || a.nobody {
+// fillClientKey fills in what the user of the link is called. Most calls need not know.
+func (a *linkAccess) fillClientKey() {
+	if a.clientKey != "" || a.forListing {
 		return
 	}
-	a.user = partyOf(a.principal) + clientOf(a.client, a.info)
+	a.clientKey = principalKey(a.principal) + clientSuffix(a.clientSession, a.clientInfo)
 	if a.principal != nil {
-		a.party = a.principal.ID()
+		a.principalID = a.principal.ID()
 	}
 }
 
-// kept is the access for longer than the call that it was made for.
-func (a access) kept() access {
-	a.name()
-	a.caps, a.info = bytes.Clone(a.caps), bytes.Clone(a.info)
+// copyForKeeping is the access for longer than the call that it was made for.
+func (a linkAccess) copyForKeeping() linkAccess {
+	a.fillClientKey()
+	a.capabilities, a.clientInfo = bytes.Clone(a.capabilities), bytes.Clone(a.clientInfo)
 	return a
 }
 
-// own is the access of one client alone. Clients without a session that call
+// forSingleClient is the access of one client alone. Clients without a session that call
 // themselves the same share it: nobody can tell whether they are one, so what a
 // server asks while several of their calls are under way is asked of none.
-func (a access) own() access {
-	a.who, a.sole = a.user, a.client != ""
+func (a linkAccess) forSingleClient() linkAccess {
+	a.holder, a.singleClient = a.clientKey, a.clientSession != ""
 	return a
 }
 
-func partyOf(p *junctor.Principal) string {
+func principalKey(p *junctor.Principal) string {
 	if p == nil {
 		return ""
 	}
 	return string(p.Tenant) + "\x00" + p.Issuer + "\x00" + p.Subject
 }
 
-// clientOf tells the clients of one principal apart: by their session, or, where
+// clientSuffix tells the clients of one principal apart: by their session, or, where
 // a modern client has none, by what it calls itself. That is hearsay, but a
 // caller can only make up clients of its own.
-func clientOf(session string, info []byte) string {
+func clientSuffix(session string, info []byte) string {
 	if session != "" {
 		return "\x00s" + session
 	}
 	return "\x00c" + string(info)
 }
 
-// digested is a header and its digest.
-type digested struct {
+// headerDigest is a header and its digest.
+type headerDigest struct {
 	header http.Header
 	digest string
 }
 
-// digest names credentials without showing them. Nearly always they are those
+// digestHeader names credentials without showing them. Nearly always they are those
 // of the call before.
-func (s *Server) digest(h http.Header) string {
+func (s *Server) digestHeader(h http.Header) string {
 	if last := s.lastDigest.Load(); last != nil && maps.EqualFunc(last.header, h, slices.Equal) {
 		return last.digest
 	}
-	d := digestOf(h)
-	s.lastDigest.Store(&digested{h, d})
+	d := computeDigest(h)
+	s.lastDigest.Store(&headerDigest{h, d})
 	return d
 }
 
-func digestOf(h http.Header) string {
+func computeDigest(h http.Header) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, v := range h[name] {
@@ -169,34 +169,34 @@ func digestOf(h http.Header) string {
 	return string(sum.Sum(nil))
 }
 
-// key names the link: a modern one carries capabilities in each request.
-func (a *access) key(modern bool) string {
+// linkKey names the link: a modern one carries capabilities in each request.
+func (a *linkAccess) linkKey(modern bool) string {
 	switch {
 	case !modern:
-		return a.credentials + "\x00" + a.who + "\x00" + string(a.caps)
-	case a.apart:
-		return a.credentials + "\x00" + a.who
+		return a.credentialsDigest + "\x00" + a.holder + "\x00" + string(a.capabilities)
+	case a.ownProcess:
+		return a.credentialsDigest + "\x00" + a.holder
 	default:
-		return a.credentials
+		return a.credentialsDigest
 	}
 }
 
-// isolation is the setting, or what the server has made of it.
-func (s *Server) isolation() junctor.Isolation {
+// effectiveIsolation is the setting, or what the server has made of it.
+func (s *Server) effectiveIsolation() junctor.Isolation {
 	if s.isolated.Load() != nil {
 		return junctor.IsolationSession
 	}
 	return s.o.Isolation
 }
 
-// most is how many links the server may have at a time.
-func (s *Server) most() int {
+// maxLinks is how many links the server may have at a time.
+func (s *Server) maxLinks() int {
 	switch {
 	case s.o.MaxSessions > 0:
 		return s.o.MaxSessions
 	case s.o.Transport != TransportStdio:
 		return defaultSessions
-	case s.isolation() == junctor.IsolationShared:
+	case s.effectiveIsolation() == junctor.IsolationShared:
 		return defaultSharedProcesses
 	default:
 		return defaultOwnProcesses
@@ -205,39 +205,39 @@ func (s *Server) most() int {
 
 // Why a server is isolated.
 const (
-	askedSeveral = "it asked its client something without saying for which call, while none or several were under way"
-	askedRoots   = "it asked for its client's roots, and may hold later calls to them"
-	askedFirst   = "it asked its client something before the first call, and holds the calls that follow to the answer"
+	reasonAmbiguous = "it asked its client something without saying for which call, while none or several were under way"
+	reasonRoots     = "it asked for its client's roots, and may hold later calls to them"
+	reasonInitial   = "it asked its client something before the first call, and holds the calls that follow to the answer"
 )
 
-// ambiguous is what a link with this access does when its server asks what none
+// ambiguityHandler is what a link with this access does when its server asks what none
 // or any of several calls could answer. It says whether any of them may. It is
 // nil where nobody can be asked anything.
-func (s *Server) ambiguous(sess *session, a access) func() bool {
-	if !abilitiesOf(a.caps).any() {
+func (s *Server) ambiguityHandler(sess *session, a linkAccess) func() bool {
+	if !abilitiesOf(a.capabilities).any() {
 		return nil
 	}
 	return func() bool {
 		s.mu.Lock()
-		sole := sess.access.sole
+		sole := sess.access.singleClient
 		s.mu.Unlock()
 		if !sole {
-			s.isolate(askedSeveral)
+			s.isolateClients(reasonAmbiguous)
 		}
 		return sole
 	}
 }
 
-// isolate gives each client links of its own from now on.
-func (s *Server) isolate(why string) {
+// isolateClients gives each client links of its own from now on.
+func (s *Server) isolateClients(why string) {
 	if !s.isolated.CompareAndSwap(nil, &why) {
 		return
 	}
 	s.o.Logger.Warn("clients of a server no longer share sessions", "server", s.o.ID, "reason", why)
 	s.mu.Lock()
 	for sess := range s.live {
-		if !s.handOver(sess) && s.o.Transport == TransportStdio && !sess.gone && !s.works(sess) {
-			s.retire(sess) // its processes are somebody's own from now on
+		if !s.handOverSession(sess) && s.o.Transport == TransportStdio && !sess.removed && !s.works(sess) {
+			s.retireSession(sess) // its processes are somebody's own from now on
 		}
 	}
 	s.mu.Unlock()
@@ -255,9 +255,9 @@ func (s *Server) EndSession(client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sess := range s.sessions {
-		if sess.access.sole && sess.access.client == client {
-			delete(s.own, sess.keys[0])
-			s.retire(sess)
+		if sess.access.singleClient && sess.access.clientSession == client {
+			delete(s.own, sess.tableKeys[0])
+			s.retireSession(sess)
 		}
 	}
 }
@@ -269,17 +269,17 @@ func (s *Server) EndUser(user string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sess := range s.sessions {
-		if user != "" && sess.owner == user {
-			delete(s.own, sess.keys[0])
-			s.retire(sess)
+		if user != "" && sess.credentialsOwner == user {
+			delete(s.own, sess.tableKeys[0])
+			s.retireSession(sess)
 		}
 	}
 }
 
-// retire is drop with mu held.
-func (s *Server) retire(sess *session) {
-	s.remove(sess)
-	if sess.calls == 0 {
-		s.shut(sess)
+// retireSession is drop with mu held.
+func (s *Server) retireSession(sess *session) {
+	s.removeFromTable(sess)
+	if sess.activeCalls == 0 {
+		s.closeInBackground(sess)
 	}
 }

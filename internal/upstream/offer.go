@@ -104,11 +104,11 @@ func (s *Server) refreshOn(ctx context.Context, ifStale, lazy bool) (changed boo
 	if ifStale && s.fresh() {
 		return false, nil
 	}
-	a, err := s.access(ctx, nil, nil)
+	a, err := s.resolveAccess(ctx, nil, nil)
 	if err != nil {
 		return false, err
 	}
-	a.lazy = lazy
+	a.existingOnly = lazy
 	for try := 1; ; try++ {
 		if changed, err = s.refreshOnce(ctx, a); err == nil || try > 1 || ctx.Err() != nil || !isLinkOver(err) {
 			return changed, err
@@ -116,23 +116,23 @@ func (s *Server) refreshOn(ctx context.Context, ifStale, lazy bool) (changed boo
 	}
 }
 
-func (s *Server) refreshOnce(ctx context.Context, a access) (bool, error) {
-	sess, err := s.acquire(ctx, a)
+func (s *Server) refreshOnce(ctx context.Context, a linkAccess) (bool, error) {
+	sess, err := s.acquireSession(ctx, a)
 	if err != nil {
 		return false, err
 	}
-	defer s.release(sess)
+	defer s.releaseSession(sess)
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
 	defer cancel()
 	begun := time.Now()
 	offer, ttl, err := s.list(ctx, sess.link)
-	s.ended(sess, time.Since(begun), err)
+	s.recordOutcome(sess, time.Since(begun), err)
 	if err != nil {
 		return false, err
 	}
 	switch {
 	case sess.link.isModern():
-	case sess.asking:
+	case sess.mayAsk:
 		offer.Tools = s.conditional.among(offer.Tools)
 	default:
 		offer.Tools = s.conditional.complete(offer.Tools)

@@ -54,14 +54,14 @@ func isPage(req *catalog.Request) bool {
 
 // find gives the page that a request is for, as it is kept, and the round in which
 // it has to be read where it is not.
-func (p *pages) find(req *catalog.Request, a *access, now time.Time) (res catalog.Result, round uint64, ok bool) {
+func (p *pages) find(req *catalog.Request, a *linkAccess, now time.Time) (res catalog.Result, round uint64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if req.Fresh {
 		return res, p.round, false
 	}
-	for _, party := range []string{"", partyOf(req.Principal)} {
-		key := pageKey{a.credentials, a.who, party, req.Name}
+	for _, party := range []string{"", principalKey(req.Principal)} {
+		key := pageKey{a.credentialsDigest, a.holder, party, req.Name}
 		found := p.kept[key]
 		if found == nil {
 			continue
@@ -81,15 +81,15 @@ func (p *pages) find(req *catalog.Request, a *access, now time.Time) (res catalo
 }
 
 // keep keeps a page that was asked for in a round, unless that is over.
-func (p *pages) keep(req *catalog.Request, a *access, res catalog.Result, round uint64, now time.Time, ttl time.Duration, private bool) {
+func (p *pages) keep(req *catalog.Request, a *linkAccess, res catalog.Result, round uint64, now time.Time, ttl time.Duration, private bool) {
 	if res.Input || ttl <= 0 || len(res.Body) > maxKeptPage {
 		return
 	}
-	key := pageKey{a.credentials, a.who, "", req.Name}
+	key := pageKey{a.credentialsDigest, a.holder, "", req.Name}
 	if private {
-		key.party = partyOf(req.Principal)
+		key.party = principalKey(req.Principal)
 	}
-	next := &page{result: res, digest: sha256.Sum256(res.Body), until: now.Add(ttl), used: now, owner: a.owner}
+	next := &page{result: res, digest: sha256.Sum256(res.Body), until: now.Add(ttl), used: now, owner: a.credentialsOwner}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.round != round {
@@ -172,7 +172,7 @@ func sameItems(a, b *catalog.Offer) bool {
 }
 
 // readPage is send for a page: what is kept of it counts.
-func (s *Server) readPage(req *catalog.Request, a access, send func() (catalog.Result, error)) (catalog.Result, error) {
+func (s *Server) readPage(req *catalog.Request, a linkAccess, send func() (catalog.Result, error)) (catalog.Result, error) {
 	kept, round, ok := s.pages.find(req, &a, s.o.Now())
 	if ok {
 		return kept, nil

@@ -206,7 +206,7 @@ func TestKeptPagesAreBounded(t *testing.T) {
 	now := time.Now()
 	keep := func(uri, who string, size int, fill byte) {
 		now = now.Add(time.Second)
-		p.keep(readBy("ann", uri), &access{who: who}, catalog.Result{Body: bytes.Repeat([]byte{fill}, size)}, p.round, now, time.Hour, false)
+		p.keep(readBy("ann", uri), &linkAccess{holder: who}, catalog.Result{Body: bytes.Repeat([]byte{fill}, size)}, p.round, now, time.Hour, false)
 	}
 	const callers = maxKeptPages/(15<<20) + 2 // more than there would be room for
 	for i := range callers {

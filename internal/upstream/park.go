@@ -48,7 +48,7 @@ type question struct {
 }
 
 // start runs a request whose server may ask something.
-func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink catalog.Sink) (catalog.Result, error) {
+func (s *Server) start(ctx context.Context, req *catalog.Request, a linkAccess, sink catalog.Sink) (catalog.Result, error) {
 	token := ""
 	if req.Caller.Progress {
 		token = s.newToken()
@@ -60,7 +60,7 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 	}
 	// The call outlives the request that began it, and so must what it needs of it.
 	kept := keep(req)
-	a = a.kept()
+	a = a.copyForKeeping()
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
 	started := s.jobs.start(func() {
@@ -142,8 +142,8 @@ func (c *call) answerRequest(ctx context.Context, method string, params []byte) 
 	if !c.can.can(method) {
 		return c.callHandler.answerRequest(ctx, method, params)
 	}
-	if method == wire.MethodRootsList && c.s != nil && c.s.isolation() == junctor.IsolationShared {
-		c.s.isolate(askedRoots) // it may keep them, and they are this client's alone
+	if method == wire.MethodRootsList && c.s != nil && c.s.effectiveIsolation() == junctor.IsolationShared {
+		c.s.isolateClients(reasonRoots) // it may keep them, and they are this client's alone
 	}
 	q := &question{answer: make(chan []byte, 1)}
 	q.request = append(wire.AppendString([]byte(`{"method":`), method), '}')

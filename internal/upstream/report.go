@@ -46,7 +46,7 @@ type Report struct {
 // and what to do.
 func (s *Server) Probe(ctx context.Context) (Report, error) {
 	fresh := &linkOpener{opts: &s.o, paramHeaders: s.opener.paramHeaders}
-	return s.examine(ctx, fresh, func(_ access, l link, _ *listed, _ time.Duration) { _ = l.close() })
+	return s.examine(ctx, fresh, func(_ linkAccess, l link, _ *listed, _ time.Duration) { _ = l.close() })
 }
 
 // Begin is Probe for a server that nobody has used yet: the list is kept for
@@ -55,7 +55,7 @@ func (s *Server) Begin(ctx context.Context) (Report, error) { return s.examine(c
 
 // examine opens a link and lists what is behind it. Where both worked, keep has
 // them.
-func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(access, link, *listed, time.Duration)) (Report, error) {
+func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(linkAccess, link, *listed, time.Duration)) (Report, error) {
 	var reached milestones
 	begun := time.Now()
 	a, l, err := s.reach(reached.trace(ctx), how)
@@ -108,14 +108,14 @@ func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(access,
 
 // reach opens a link that belongs to nobody. It declares everything, to be shown
 // everything, and answers nothing.
-func (s *Server) reach(ctx context.Context, how *linkOpener) (access, link, error) {
-	a, err := s.access(ctx, nil, &catalog.Caller{Capabilities: []byte(anything)})
+func (s *Server) reach(ctx context.Context, how *linkOpener) (linkAccess, link, error) {
+	a, err := s.resolveAccess(ctx, nil, &catalog.Caller{Capabilities: []byte(anything)})
 	if err != nil {
 		return a, nil, err
 	}
 	attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
 	defer cancel()
-	l, err := how.openLink(attempt, linkSettings{capabilities: a.caps, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: math.MaxInt})
+	l, err := how.openLink(attempt, linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: math.MaxInt})
 	return a, l, err
 }
 
@@ -123,9 +123,9 @@ func (s *Server) reach(ctx context.Context, how *linkOpener) (access, link, erro
 // legacy one has declared what no caller has, so it is of no use to any; what it
 // lists is offered until the session of those who declare nothing lists too, and
 // shows which of it is conditional.
-func (s *Server) adopt(a access, l link, known *listed, took time.Duration) {
-	s.breaker.succeeded(a.credentials)
-	s.saw(l, took, nil)
+func (s *Server) adopt(a linkAccess, l link, known *listed, took time.Duration) {
+	s.breaker.succeeded(a.credentialsDigest)
+	s.recordAnswer(l, took, nil)
 	if !l.isModern() {
 		_ = l.close()
 		known.offer.Tools = marked(known.offer.Tools)
@@ -134,15 +134,15 @@ func (s *Server) adopt(a access, l link, known *listed, took time.Duration) {
 		return
 	}
 	s.offers.Store(known)
-	everybody := access{credentials: a.credentials, apart: a.apart}
-	sess := &session{keys: []string{everybody.key(true)}, credentials: a.credentials, ready: make(chan struct{}), link: l, used: s.o.Now()}
+	everybody := linkAccess{credentialsDigest: a.credentialsDigest, ownProcess: a.ownProcess}
+	sess := &session{tableKeys: []string{everybody.linkKey(true)}, credentialsDigest: a.credentialsDigest, ready: make(chan struct{}), link: l, lastUsed: s.o.Now()}
 	close(sess.ready)
 	s.mu.Lock()
-	spare := s.closed || s.sessions[sess.keys[0]] != nil
+	spare := s.closed || s.sessions[sess.tableKeys[0]] != nil
 	if !spare {
-		s.sessions[sess.keys[0]] = sess
+		s.sessions[sess.tableKeys[0]] = sess
 		s.live[sess] = struct{}{}
-		s.tidyLater()
+		s.scheduleCleanup()
 	}
 	s.mu.Unlock()
 	if spare {

@@ -11,7 +11,7 @@ import (
 // hold a session for it, or for its principal alone, are told with the next call
 // on that session, which is who can answer when they ask what the roots are.
 func (s *Server) RootsChanged(p *junctor.Principal, client string) {
-	party := partyOf(p)
+	party := principalKey(p)
 	if party == "" || client == "" {
 		return
 	}
@@ -19,25 +19,25 @@ func (s *Server) RootsChanged(p *junctor.Principal, client string) {
 	defer s.mu.Unlock()
 	for _, sess := range s.sessions {
 		a := &sess.access
-		theirs := a.who == party // of all clients of the principal
-		if a.sole {
-			theirs = a.client == client && partyOf(a.principal) == party
+		theirs := a.holder == party // of all clients of the principal
+		if a.singleClient {
+			theirs = a.clientSession == client && principalKey(a.principal) == party
 		}
-		if theirs && abilitiesOf(a.caps).roots {
-			sess.rooted.Store(true)
+		if theirs && abilitiesOf(a.capabilities).roots {
+			sess.rootsChanged.Store(true)
 		}
 	}
 }
 
-// tellRoots tells the server of a session that its client's roots changed, if
+// notifyRootsChanged tells the server of a session that its client's roots changed, if
 // they did, and gives it the time to ask what they are.
-func (s *Server) tellRoots(ctx context.Context, sess *session) {
-	if !sess.rooted.Swap(false) {
+func (s *Server) notifyRootsChanged(ctx context.Context, sess *session) {
+	if !sess.rootsChanged.Swap(false) {
 		return
 	}
 	// A link that is broken shows in the call; a server may not care.
 	_ = sess.link.notify(ctx, wire.NoteRootsListChanged, nil)
-	if waitContext(ctx, takeIn) != nil {
-		sess.rooted.Store(true) // who called went away: the next one tells
+	if waitContext(ctx, answerSettleTime) != nil {
+		sess.rootsChanged.Store(true) // who called went away: the next one tells
 	}
 }

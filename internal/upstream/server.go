@@ -23,7 +23,7 @@ type Server struct {
 	tokens     atomic.Uint64
 	isolated   atomic.Pointer[string] // why; nil is not
 	offers     atomic.Pointer[listed]
-	lastDigest atomic.Pointer[digested]
+	lastDigest atomic.Pointer[headerDigest]
 	reading    chan struct{} // holds one while the offer is read
 
 	conditional conditional
@@ -94,7 +94,7 @@ func (s *Server) Close() {
 	s.mu.Lock()
 	left := make([]*session, 0, len(s.live))
 	for sess := range s.live {
-		s.remove(sess)
+		s.removeFromTable(sess)
 		left = append(left, sess)
 	}
 	s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *Server) State() State {
 	if st.Transport == "" {
 		st.Transport = s.o.Transport
 	}
-	st.Isolation = s.isolation()
+	st.Isolation = s.effectiveIsolation()
 	if why := s.isolated.Load(); why != nil {
 		st.Isolated = *why
 	}
@@ -172,8 +172,8 @@ func (st *State) describe(l link, o *Options) {
 	}
 }
 
-// saw notes how the server answered, over l where that is known.
-func (s *Server) saw(l link, took time.Duration, err error) {
+// recordAnswer notes how the server answered, over l where that is known.
+func (s *Server) recordAnswer(l link, took time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	streamUp        = time.Second // how long a session's own stream is waited for
-	connectTries    = 3           // where the server did not answer in time
-	firstReconnect  = 100 * time.Millisecond
-	mostReconnected = 2 * time.Second
+	streamWait          = time.Second // how long a session's own stream is waited for
+	maxConnectTries     = 3           // where the server did not answer in time
+	firstReconnectDelay = 100 * time.Millisecond
+	maxReconnectDelay   = 2 * time.Second
 )
 
 // session is a link and who uses it.
 type session struct {
-	credentials string // which ones, as a digest
-	owner       string // the user whose they are; "" where they are everybody's
-	ready       chan struct{}
-	link        link  // once ready
-	err         error // once ready: why there is none
-	levels      levels
-	asking      bool        // the server may ask on it
-	introduced  atomic.Bool // its first call has come
-	rooted      atomic.Bool // the client has other roots than the server was told of
-	hearing     atomic.Bool // its own stream is listened to
-	closing     sync.Once
+	credentialsDigest string // which ones, as a digest
+	credentialsOwner  string // the user whose they are; "" where they are everybody's
+	ready             chan struct{}
+	link              link  // once ready
+	err               error // once ready: why there is none
+	logLevel          logLevel
+	mayAsk            bool        // the server may ask on it
+	hadFirstCall      atomic.Bool // its first call has come
+	rootsChanged      atomic.Bool // the client has other roots than the server was told of
+	listening         atomic.Bool // its own stream is listened to
+	closeOnce         sync.Once
 
 	// Under Server.mu.
-	keys   []string // under which it is in the table
-	access access   // whose it is
-	users  users
-	calls  int
-	used   time.Time
-	tasks  map[string]*openedTask // under way on it, by the server's ids
-	gone   bool                   // no longer in the table: closed with its last call
+	tableKeys   []string   // under which it is in the table
+	access      linkAccess // whose it is
+	users       sessionUsers
+	activeCalls int
+	lastUsed    time.Time
+	tasks       map[string]*openedTask // under way on it, by the server's ids
+	removed     bool                   // no longer in the table: closed with its last call
 }
 
-func (sess *session) opening() bool {
+func (sess *session) isOpening() bool {
 	select {
 	case <-sess.ready:
 		return false
@@ -52,14 +52,14 @@ func (sess *session) opening() bool {
 	}
 }
 
-// acquire gives the session for a, opening it if there is none. It counts as
+// acquireSession gives the session for a, opening it if there is none. It counts as
 // used until release.
-func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
-	if err := s.breaker.allow(a.credentials); err != nil {
+func (s *Server) acquireSession(ctx context.Context, a linkAccess) (*session, error) {
+	if err := s.breaker.allow(a.credentialsDigest); err != nil {
 		return nil, err
 	}
 	for {
-		sess, first, err := s.find(a)
+		sess, first, err := s.findSession(a)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
 			}
 		}
 		if err != nil {
-			s.release(sess)
+			s.releaseSession(sess)
 			return nil, err
 		}
 		if held, ok := sess.link.(interface{ renewLogin(l *Login) }); ok && a.login.Name != "" {
@@ -93,111 +93,111 @@ func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
 	}
 }
 
-// find gives the session for a and counts its use, or one that is being opened
+// findSession gives the session for a and counts its use, or one that is being opened
 // and has to be waited for first.
-func (s *Server) find(a access) (sess, first *session, err error) {
+func (s *Server) findSession(a linkAccess) (sess, first *session, err error) {
 	known, _ := s.opener.knownEra()
-	key := a.key(known == eraModern)
+	key := a.linkKey(known == eraModern)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sess = s.sessions[key]; sess == nil && s.o.Transport == TransportStdio {
 		// No process is started that another could stand in for.
 		for _, other := range s.sessions {
 			switch {
-			case other.credentials != a.credentials:
-			case a.nobody:
+			case other.credentialsDigest != a.credentialsDigest:
+			case a.forListing:
 				sess = other
-			case known != eraLegacy && other.access.who == a.who && other.opening():
+			case known != eraLegacy && other.access.holder == a.holder && other.isOpening():
 				return nil, other, nil // a modern one is shared whatever its callers declare
 			}
 		}
 	}
-	if sess == nil && a.lazy {
+	if sess == nil && a.existingOnly {
 		return nil, nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + s.o.ID + " is not running", Cause: errNotBegun}
 	}
 	if sess == nil {
-		if sess, err = s.begin(key, a); err != nil {
+		if sess, err = s.beginSession(key, a); err != nil {
 			return nil, nil, err
 		}
 	}
-	sess.calls++
-	sess.users.add(&a)
+	sess.activeCalls++
+	sess.users.addUser(&a)
 	return sess, nil, nil
 }
 
-// begin starts to open a session; mu is held.
-func (s *Server) begin(key string, a access) (*session, error) {
+// beginSession starts to open a session; mu is held.
+func (s *Server) beginSession(key string, a linkAccess) (*session, error) {
 	if s.closed {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.o.ID)
 	}
-	if most := s.most(); s.open() >= most && !s.evict() {
+	if most := s.maxLinks(); s.countOpen() >= most && !s.evictIdleSession() {
 		return nil, &junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second,
 			Message: "server " + s.o.ID + " has as many sessions as it may (" + strconv.Itoa(most) + "), and all are in use; try again, or raise its max_sessions",
 		}
 	}
-	a = a.kept()
+	a = a.copyForKeeping()
 	sess := &session{
-		keys: []string{key}, access: a, credentials: a.credentials, owner: a.owner, ready: make(chan struct{}), used: s.o.Now(), levels: levels{setting: make(chan struct{}, 1)},
-		asking: abilitiesOf(a.caps).any(),
+		tableKeys: []string{key}, access: a, credentialsDigest: a.credentialsDigest, credentialsOwner: a.credentialsOwner, ready: make(chan struct{}), lastUsed: s.o.Now(), logLevel: logLevel{changing: make(chan struct{}, 1)},
+		mayAsk: abilitiesOf(a.capabilities).any(),
 	}
 	s.sessions[key] = sess
 	s.live[sess] = struct{}{}
 	// Opening goes on when the caller who began it is gone: others may wait.
-	s.jobs.start(func() { s.openLink(sess, a) })
-	s.tidyLater()
+	s.jobs.start(func() { s.openSession(sess, a) })
+	s.scheduleCleanup()
 	return sess, nil
 }
 
-// open counts the sessions that are in the table; mu is held.
-func (s *Server) open() int {
+// countOpen counts the sessions that are in the table; mu is held.
+func (s *Server) countOpen() int {
 	n := 0
 	for sess := range s.live {
-		if !sess.gone {
+		if !sess.removed {
 			n++
 		}
 	}
 	return n
 }
 
-// openLink opens the link of a session.
-func (s *Server) openLink(sess *session, a access) {
+// openSession opens the link of a session.
+func (s *Server) openSession(sess *session, a linkAccess) {
 	begun := time.Now()
-	op := linkSettings{capabilities: a.caps, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: s.most(), onAmbiguous: s.ambiguous(sess, a)}
-	if a.owner != "" {
-		op.client, op.stream = s.o.Own(a.owner)
+	op := linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: s.maxLinks(), onAmbiguous: s.ambiguityHandler(sess, a)}
+	if a.credentialsOwner != "" {
+		op.client, op.stream = s.o.Own(a.credentialsOwner)
 	}
-	l, err := s.connect(s.ctx, op)
+	l, err := s.connectWithRetries(s.ctx, op)
 	if err != nil {
-		s.breaker.failed(a.credentials, err)
-		if !s.refused(a.owner, err) {
-			s.saw(nil, 0, err)
+		s.breaker.failed(a.credentialsDigest, err)
+		if !s.reportRefusal(a.credentialsOwner, err) {
+			s.recordAnswer(nil, 0, err)
 		}
 		sess.err = err
 		close(sess.ready)
-		s.drop(sess)
+		s.dropSession(sess)
 		return
 	}
-	s.breaker.succeeded(a.credentials)
-	s.saw(l, time.Since(begun), nil)
+	s.breaker.succeeded(a.credentialsDigest)
+	s.recordAnswer(l, time.Since(begun), nil)
 	sess.link = l
 	s.mu.Lock()
-	if key := a.key(true); l.isModern() && s.sessions[key] == nil && !sess.gone {
-		sess.keys = append(sess.keys, key)
+	if key := a.linkKey(true); l.isModern() && s.sessions[key] == nil && !sess.removed {
+		sess.tableKeys = append(sess.tableKeys, key)
 		s.sessions[key] = sess
 	}
 	s.mu.Unlock()
-	subscribed := s.owned(sess)
-	if sess.asking || a.who != "" || len(subscribed) > 0 {
+	subscribed := s.subscribedURIs(sess)
+	if sess.mayAsk || a.holder != "" || len(subscribed) > 0 {
 		// The server may ask and tell on the session's own stream, which has to
 		// be there before the first call.
-		s.hearAlong(sess)
+		s.listenAndAwaitStream(sess)
 	}
 	for _, uri := range subscribed {
 		_ = s.subscribeLegacy(s.ctx, l, uri, true) // as before, or not at all
 	}
 	close(sess.ready)
-	if sess.asking && a.owner == "" {
+	if sess.mayAsk && a.credentialsOwner == "" {
 		s.jobs.start(func() { s.lookAround(s.ctx, l) })
 	}
 	s.wakeUp()
@@ -211,9 +211,9 @@ func (nopHandler) answerRequest(context.Context, string, []byte) ([]byte, error)
 	return nil, &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
 }
 
-// connect opens a link, trying again what may be a passing trouble: a time-out
+// connectWithRetries opens a link, trying again what may be a passing trouble: a time-out
 // twice, a network error once, a refused credential never.
-func (s *Server) connect(ctx context.Context, op linkSettings) (link, error) {
+func (s *Server) connectWithRetries(ctx context.Context, op linkSettings) (link, error) {
 	for try := 1; ; try++ {
 		attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
 		l, err := s.opener.openLink(attempt, op)
@@ -225,7 +225,7 @@ func (s *Server) connect(ctx context.Context, op linkSettings) (link, error) {
 		switch junctor.CodeOf(err) {
 		case junctor.CodeTimeout:
 			if s.o.Transport != TransportStdio { // a process that is slow to start is not made faster by another
-				most = connectTries
+				most = maxConnectTries
 			}
 		case junctor.CodeUnreachable:
 			most = 2
@@ -234,43 +234,43 @@ func (s *Server) connect(ctx context.Context, op linkSettings) (link, error) {
 		if try >= most {
 			return nil, err
 		}
-		if err := waitContext(ctx, jitter(backoff(firstReconnect, mostReconnected, try-1))); err != nil {
+		if err := waitContext(ctx, jitter(backoff(firstReconnectDelay, maxReconnectDelay, try-1))); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// release gives a session back.
-func (s *Server) release(sess *session) {
+// releaseSession gives a session back.
+func (s *Server) releaseSession(sess *session) {
 	s.mu.Lock()
-	sess.calls--
-	sess.used = s.o.Now()
-	last := sess.gone && sess.calls == 0
+	sess.activeCalls--
+	sess.lastUsed = s.o.Now()
+	last := sess.removed && sess.activeCalls == 0
 	s.mu.Unlock()
 	if last {
-		s.shut(sess)
+		s.closeInBackground(sess)
 	}
 }
 
-// drop takes a session out of the table: nobody begins anything on it any more.
-func (s *Server) drop(sess *session) {
+// dropSession takes a session out of the table: nobody begins anything on it any more.
+func (s *Server) dropSession(sess *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.retire(sess)
+	s.retireSession(sess)
 }
 
-// remove is drop with mu held, and without closing.
-func (s *Server) remove(sess *session) {
-	sess.gone = true
-	for _, key := range sess.keys {
+// removeFromTable is drop with mu held, and without closing.
+func (s *Server) removeFromTable(sess *session) {
+	sess.removed = true
+	for _, key := range sess.tableKeys {
 		if s.sessions[key] == sess {
 			delete(s.sessions, key)
 		}
 	}
 }
 
-// shut closes the link of a session that nobody uses, in the background.
-func (s *Server) shut(sess *session) {
+// closeInBackground closes the link of a session that nobody uses, in the background.
+func (s *Server) closeInBackground(sess *session) {
 	s.jobs.start(func() {
 		<-sess.ready
 		s.closeLink(sess)
@@ -278,7 +278,7 @@ func (s *Server) shut(sess *session) {
 }
 
 func (s *Server) closeLink(sess *session) {
-	sess.closing.Do(func() {
+	sess.closeOnce.Do(func() {
 		if sess.link != nil {
 			_ = sess.link.close() // there is nobody to tell
 		}
@@ -288,10 +288,10 @@ func (s *Server) closeLink(sess *session) {
 	})
 }
 
-// listensOn says whether somebody waits to hear of resources by way of a session;
+// hasSubscribers says whether somebody waits to hear of resources by way of a session;
 // mu is held.
-func (s *Server) listensOn(sess *session) bool {
-	if len(s.own[sess.keys[0]]) > 0 {
+func (s *Server) hasSubscribers(sess *session) bool {
+	if len(s.own[sess.tableKeys[0]]) > 0 {
 		return true
 	}
 	if s.followed != sess {
@@ -301,47 +301,47 @@ func (s *Server) listensOn(sess *session) bool {
 	return len(uris) > 0
 }
 
-// evict takes out the idle session that was used least recently; mu is held.
-func (s *Server) evict() bool {
+// evictIdleSession takes out the idle session that was used least recently; mu is held.
+func (s *Server) evictIdleSession() bool {
 	var oldest *session
 	for _, sess := range s.sessions {
-		if sess.calls == 0 && !sess.opening() && !s.listensOn(sess) && !s.works(sess) && (oldest == nil || sess.used.Before(oldest.used)) {
+		if sess.activeCalls == 0 && !sess.isOpening() && !s.hasSubscribers(sess) && !s.works(sess) && (oldest == nil || sess.lastUsed.Before(oldest.lastUsed)) {
 			oldest = sess
 		}
 	}
 	if oldest == nil {
 		return false
 	}
-	s.retire(oldest)
+	s.retireSession(oldest)
 	return true
 }
 
-// tidyLater closes idle sessions in a while; mu is held.
-func (s *Server) tidyLater() {
+// scheduleCleanup closes idle sessions in a while; mu is held.
+func (s *Server) scheduleCleanup() {
 	if s.tidying != nil || s.closed {
 		return
 	}
-	s.tidying = time.AfterFunc(s.o.Timeouts.Idle/2+time.Millisecond, s.tidy)
+	s.tidying = time.AfterFunc(s.o.Timeouts.Idle/2+time.Millisecond, s.closeIdleSessions)
 }
 
-func (s *Server) tidy() {
+func (s *Server) closeIdleSessions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tidying = nil
 	oldest := s.o.Now().Add(-s.o.Timeouts.Idle)
 	for _, sess := range s.sessions {
-		if sess.calls == 0 && !sess.used.After(oldest) && !s.listensOn(sess) && !s.works(sess) {
-			s.retire(sess)
+		if sess.activeCalls == 0 && !sess.lastUsed.After(oldest) && !s.hasSubscribers(sess) && !s.works(sess) {
+			s.retireSession(sess)
 		}
 	}
 	if len(s.sessions) > 0 {
-		s.tidyLater()
+		s.scheduleCleanup()
 	}
 }
 
-// refused says so where err is that the server did not take our credentials. It
+// reportRefusal says so where err is that the server did not take our credentials. It
 // gives whether they were a user's own, which says nothing about the server.
-func (s *Server) refused(owner string, err error) bool {
+func (s *Server) reportRefusal(owner string, err error) bool {
 	if junctor.CodeOf(err) != junctor.CodeUnauthenticated {
 		return false
 	}
@@ -351,16 +351,16 @@ func (s *Server) refused(owner string, err error) bool {
 	return owner != ""
 }
 
-// ended looks at how a request went: for the breaker, for the state, and for
+// recordOutcome looks at how a request went: for the breaker, for the state, and for
 // the session, which may be over.
-func (s *Server) ended(sess *session, took time.Duration, err error) {
+func (s *Server) recordOutcome(sess *session, took time.Duration, err error) {
 	if _, own := errors.AsType[*wire.Error](err); err == nil || own {
-		s.breaker.succeeded(sess.credentials)
-		s.saw(sess.link, took, nil)
+		s.breaker.succeeded(sess.credentialsDigest)
+		s.recordAnswer(sess.link, took, nil)
 		return
 	}
-	s.breaker.failed(sess.credentials, err)
-	own := s.refused(sess.owner, err)
+	s.breaker.failed(sess.credentialsDigest, err)
+	own := s.reportRefusal(sess.credentialsOwner, err)
 	if s.o.OnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		return // it is this call that wants a login
 	}
@@ -369,13 +369,13 @@ func (s *Server) ended(sess *session, took time.Duration, err error) {
 		// One call that took too long says nothing of the server: others may be
 		// answered. Several in a row do.
 	case countsAsFailure(err) || code == junctor.CodeUnauthenticated && !own:
-		s.saw(sess.link, took, err)
+		s.recordAnswer(sess.link, took, err)
 	}
 	if isLinkOver(err) || junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		if sess.link.isModern() {
 			s.opener.forgetEra()
 		}
-		s.drop(sess)
+		s.dropSession(sess)
 		s.pages.dropAll() // it may have been started anew, with others
 	}
 }

@@ -150,7 +150,7 @@ func (s *Server) subscription(ctx context.Context, req *catalog.Request) (catalo
 		return catalog.Result{}, junctor.AsError(ctx.Err())
 	}
 	done := catalog.Result{Body: []byte(`{}`)}
-	if own, err := s.subscribeOwn(ctx, req); err != nil {
+	if own, err := s.subscribeOnOwnSession(ctx, req); err != nil {
 		return catalog.Result{}, s.callError(req, err)
 	} else if own {
 		return done, nil
@@ -175,15 +175,15 @@ func (s *Server) subscription(ctx context.Context, req *catalog.Request) (catalo
 
 // setSubscription tells the server.
 func (s *Server) setSubscription(ctx context.Context, uri string, on bool, gen uint64) error {
-	a, err := s.access(ctx, nil, nil)
+	a, err := s.resolveAccess(ctx, nil, nil)
 	if err != nil {
 		return err
 	}
-	sess, err := s.acquire(ctx, a)
+	sess, err := s.acquireSession(ctx, a)
 	if err != nil {
 		return err
 	}
-	defer s.release(sess)
+	defer s.releaseSession(sess)
 	s.watch.mu.Lock()
 	s.follow()
 	s.watch.mu.Unlock()
@@ -211,7 +211,7 @@ func awaitStream(ctx context.Context, l link) {
 	if !ok {
 		return // its one stream is there
 	}
-	late := time.NewTimer(streamUp)
+	late := time.NewTimer(streamWait)
 	defer late.Stop()
 	select {
 	case <-h.streamReady:

@@ -36,7 +36,7 @@ type openedTask struct {
 	party   string // whose it is, a Principal's ID
 	client  string // in which session of its client it was made
 	sess    *session
-	access  access
+	access  linkAccess
 	until   time.Time
 	said    string // its state as it was told last
 	over    bool   // that was its end
@@ -123,13 +123,13 @@ func ended(status string) bool {
 // opened remembers on which session a task is, which must not be closed for
 // being idle while the server works on it, and listens for its changes. nil is a
 // task that is not remembered.
-func (s *Server) opened(sess *session, a access, id string, task []byte) *openedTask {
+func (s *Server) opened(sess *session, a linkAccess, id string, task []byte) *openedTask {
 	own, _ := wire.String(wire.Get(task, "taskId"))
 	if own == "" || ended(statusOfTask(task)) {
 		return nil
 	}
-	a = a.kept()
-	t := &openedTask{id: id, own: own, party: a.party, client: a.client, sess: sess, access: a, until: s.o.Now().Add(openTask)}
+	a = a.copyForKeeping()
+	t := &openedTask{id: id, own: own, party: a.principalID, client: a.clientSession, sess: sess, access: a, until: s.o.Now().Add(openTask)}
 	if ms, ok := wire.Int(wire.Get(task, "ttlMs")); ok && ms >= 0 {
 		t.until = s.o.Now().Add(time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond)
 	}
@@ -201,24 +201,24 @@ func (s *Server) works(sess *session) bool {
 
 // task does an operation on a task.
 func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
-	a, err := s.access(ctx, req.Principal, &req.Caller)
+	a, err := s.resolveAccess(ctx, req.Principal, &req.Caller)
 	if err != nil {
 		return catalog.Result{}, err
 	}
 	s.mu.Lock()
-	if t := s.openedTasks[req.Task]; t != nil && t.access.credentials == a.credentials {
+	if t := s.openedTasks[req.Task]; t != nil && t.access.credentialsDigest == a.credentialsDigest {
 		// On its own session, whatever the caller declares now.
 		its := t.access
-		if !t.sess.gone {
+		if !t.sess.removed {
 			its = t.sess.access // it may have become somebody's own since
 		}
-		a.caps, a.who, a.client, a.sole = its.caps, its.who, its.client, its.sole
+		a.capabilities, a.holder, a.clientSession, a.singleClient = its.capabilities, its.holder, its.clientSession, its.singleClient
 	}
 	s.mu.Unlock()
 	var body []byte
 	for try := 1; ; try++ {
 		var sess *session
-		if sess, err = s.acquire(ctx, a); err != nil {
+		if sess, err = s.acquireSession(ctx, a); err != nil {
 			return catalog.Result{}, err
 		}
 		t := taskOn{s: s, sess: sess, a: a, req: req}
@@ -230,7 +230,7 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 		if err == nil && req.Watch {
 			s.hearOfTask(ctx, s.opened(sess, a, req.Task, body))
 		}
-		s.release(sess)
+		s.releaseSession(sess)
 		if err == nil || try > 1 || !cannotHaveRun(err) {
 			break
 		}
@@ -251,7 +251,7 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 type taskOn struct {
 	s    *Server
 	sess *session
-	a    access
+	a    linkAccess
 	req  *catalog.Request
 }
 
@@ -262,7 +262,7 @@ func (t *taskOn) ask(ctx context.Context, method string) ([]byte, error) {
 	var out outbound
 	out.write(t.s, t.req, l.isModern(), "")
 	body, err := l.roundTrip(ctx, method, out.params, nil)
-	t.s.ended(t.sess, time.Since(begun), err)
+	t.s.recordOutcome(t.sess, time.Since(begun), err)
 	return body, err
 }
 

@@ -56,7 +56,7 @@ func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
 // taskCall gives the open request for a task's result, and begins it where there
 // is none; nil where the server is being closed. It is given up when nobody has
 // come back for it in the time that a call may be parked.
-func (s *Server) taskCall(req *catalog.Request, a access) *call {
+func (s *Server) taskCall(req *catalog.Request, a linkAccess) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.taskCalls[req.Task]; c != nil {
@@ -64,12 +64,12 @@ func (s *Server) taskCall(req *catalog.Request, a access) *call {
 		return c
 	}
 	c := &call{
-		s: s, can: abilitiesOf(a.caps), who: req.Principal, prefix: rand.Text()[:8] + ".",
+		s: s, can: abilitiesOf(a.capabilities), who: req.Principal, prefix: rand.Text()[:8] + ".",
 		asked: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	kept := keep(req)
 	kept.Wait = true
-	a = a.kept()
+	a = a.copyForKeeping()
 	run, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	started := s.jobs.start(func() {

@@ -27,8 +27,8 @@ func (s *Server) hearOfTask(ctx context.Context, t *openedTask) {
 	case t.sess.link.isModern():
 		s.streamTask(t) //nolint:contextcheck // it outlives its caller
 	default:
-		if shared, err := s.lists(ctx, &t.access); err == nil && !shared {
-			s.listenAlong(t.sess)
+		if shared, err := s.isListingLink(ctx, &t.access); err == nil && !shared {
+			s.listenOnSession(t.sess)
 		}
 	}
 }

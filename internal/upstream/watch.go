@@ -121,12 +121,12 @@ func (s *Server) lazy() bool {
 
 // attend follows the server over one link, until that ends.
 func (s *Server) attend(ctx context.Context) error {
-	a, err := s.access(ctx, nil, nil)
+	a, err := s.resolveAccess(ctx, nil, nil)
 	if err != nil {
 		return err
 	}
-	a.lazy = s.lazy()
-	sess, err := s.acquire(ctx, a)
+	a.existingOnly = s.lazy()
+	sess, err := s.acquireSession(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -134,9 +134,9 @@ func (s *Server) attend(ctx context.Context) error {
 	s.followed = sess
 	s.mu.Unlock()
 	if s.o.Transport == TransportStdio {
-		s.release(sess) // it may be stopped when nobody calls
+		s.releaseSession(sess) // it may be stopped when nobody calls
 	} else {
-		defer s.release(sess)
+		defer s.releaseSession(sess)
 	}
 	if err := s.freshen(ctx); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 			stale.Stop()
 			ear.ended = nil
 			if isLinkOver(err) {
-				s.drop(sess)
+				s.dropSession(sess)
 			}
 			if !errors.Is(err, errNoStream) {
 				return err
@@ -213,7 +213,7 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 func (s *Server) isGone(sess *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return sess.gone
+	return sess.removed
 }
 
 // staleIn is when the list has to be read again. A command is not kept running
