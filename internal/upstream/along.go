@@ -47,7 +47,7 @@ func (s *Server) listenOnSession(sess *session) {
 	if sess.link.isModern() || sess.listening.Swap(true) {
 		return
 	}
-	s.jobs.start(func() {
+	s.background.start(func() {
 		if err := sess.link.listen(s.ctx, nil, &sessionListener{s: s, sess: sess}); isLinkOver(err) {
 			s.dropSession(sess)
 		}
@@ -76,7 +76,7 @@ func (s *Server) reopenSession(sess *session) {
 func (s *Server) subscribedURIs(sess *session) (uris []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for uri := range s.own[sess.tableKeys[0]] {
+	for uri := range s.ownSubscribers[sess.tableKeys[0]] {
 		uris = append(uris, uri)
 	}
 	return uris
@@ -101,9 +101,9 @@ func (e *sessionListener) handleNotification(method string, params []byte) {
 	if !ok {
 		return
 	}
-	e.s.pages.dropURI(uri)
+	e.s.pageCache.dropURI(uri)
 	e.s.mu.Lock()
-	party, wanted := e.sess.users.principalID, e.s.own[e.sess.tableKeys[0]][uri] > 0
+	party, wanted := e.sess.users.principalID, e.s.ownSubscribers[e.sess.tableKeys[0]][uri] > 0
 	if e.sess.users.severalPrincipals {
 		party = ""
 	}
@@ -116,7 +116,7 @@ func (e *sessionListener) handleNotification(method string, params []byte) {
 // isListingLink says whether the link of an access is the one that lists are read from. They
 // may be read from any process, so none is everybody's.
 func (s *Server) isListingLink(ctx context.Context, a *linkAccess) (bool, error) {
-	if s.o.Transport == TransportStdio {
+	if s.opts.Transport == TransportStdio {
 		return false, nil
 	}
 	lists, err := s.resolveAccess(ctx, nil, nil)
@@ -132,7 +132,7 @@ func (s *Server) subscribeOnOwnSession(ctx context.Context, req *catalog.Request
 	}
 	shared, err := s.isListingLink(ctx, &a)
 	key := a.linkKey(false)
-	if known, _ := s.opener.knownEra(); err != nil || known == eraModern || shared {
+	if known, _ := s.linkOpener.knownEra(); err != nil || known == eraModern || shared {
 		return false, err
 	}
 	if req.Unsubscribe {
@@ -187,17 +187,17 @@ func (s *Server) unsubscribeOnOwnSession(ctx context.Context, key, uri string) {
 func (s *Server) countSubscribers(key, uri string, by int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	uris := s.own[key]
+	uris := s.ownSubscribers[key]
 	n := uris[uri] + by
 	switch {
 	case n > 0 && uris == nil:
-		s.own[key] = map[string]int{uri: n}
+		s.ownSubscribers[key] = map[string]int{uri: n}
 	case n > 0:
 		uris[uri] = n
 	default:
 		delete(uris, uri)
 		if len(uris) == 0 {
-			delete(s.own, key)
+			delete(s.ownSubscribers, key)
 		}
 	}
 	return n
@@ -218,9 +218,9 @@ func (s *Server) handOverSession(sess *session) bool {
 	delete(s.sessions, from)
 	s.sessions[to] = sess
 	sess.tableKeys, sess.access = []string{to}, a
-	if uris := s.own[from]; uris != nil {
-		delete(s.own, from)
-		s.own[to] = uris
+	if uris := s.ownSubscribers[from]; uris != nil {
+		delete(s.ownSubscribers, from)
+		s.ownSubscribers[to] = uris
 	}
 	return true
 }

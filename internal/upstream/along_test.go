@@ -80,8 +80,8 @@ func TestSubscriptionsAreTheirCallers(t *testing.T) {
 				}
 			})
 			do(t, s, subscription("ada", true))
-			if len(s.own) != 0 {
-				t.Errorf("left: %v", s.own)
+			if len(s.ownSubscribers) != 0 {
+				t.Errorf("left: %v", s.ownSubscribers)
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestSessionsComeBackForListenersOnly(t *testing.T) {
 		t.Errorf("opened %d times for nobody", n)
 	}
 	s.mu.Lock()
-	s.own[all[0].tableKeys[0]] = map[string]int{"test://one": 1}
+	s.ownSubscribers[all[0].tableKeys[0]] = map[string]int{"test://one": 1}
 	s.mu.Unlock()
 	s.reopenSession(all[0])
 	if n := raw.hellos.Load() - begun; n != 1 {

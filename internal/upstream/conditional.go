@@ -105,18 +105,18 @@ func without(tools, others []catalog.ToolDef) (left []catalog.ToolDef) {
 // lookAround looks for conditional tools on a link that was opened for a caller
 // who can be asked something.
 func (s *Server) lookAround(ctx context.Context, l link) {
-	if l.isModern() || !s.conditional.due(s.o.Now(), s.o.TTL) {
+	if l.isModern() || !s.conditional.due(s.opts.Now(), s.opts.TTL) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeouts.List)
 	defer cancel()
 	var tools []catalog.ToolDef
-	p := pager{s: s, l: l, ttl: s.o.TTL, cancel: cancel}
+	p := pager{s: s, l: l, ttl: s.opts.TTL, cancel: cancel}
 	err := p.pages(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
 		tools = append(tools, catalog.ToolDef{Name: name, JSON: raw})
 	})
 	if err != nil {
-		s.o.Logger.Debug("the tools that a server shows to this caller could not be read", "server", s.o.ID, "error", err)
+		s.opts.Logger.Debug("the tools that a server shows to this caller could not be read", "server", s.opts.ID, "error", err)
 		return
 	}
 	s.conditional.saw(tools, false)
@@ -129,12 +129,12 @@ func (s *Server) lookAround(ctx context.Context, l link) {
 // whether that changed it.
 func (s *Server) completed(ctx context.Context) bool {
 	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
+	case s.listing <- struct{}{}:
+		defer func() { <-s.listing }()
 	case <-ctx.Done():
 		return false
 	}
-	old := s.offers.Load()
+	old := s.lastOffer.Load()
 	if old == nil {
 		return false
 	}
@@ -143,8 +143,8 @@ func (s *Server) completed(ctx context.Context) bool {
 	if sameOffer(old.offer, &next) {
 		return false
 	}
-	l := newListed(&next, s.o.Now(), old.ttl)
+	l := newListed(&next, s.opts.Now(), old.ttl)
 	l.until = old.until
-	s.offers.Store(l)
+	s.lastOffer.Store(l)
 	return true
 }

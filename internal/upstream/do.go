@@ -15,7 +15,7 @@ const (
 	maxTries = 3
 	// maxRetryAfter is how long a call waits because its server said so.
 	maxRetryAfter = 5 * time.Second
-	retryPause    = 50 * time.Millisecond
+	retryWait     = 50 * time.Millisecond
 )
 
 // Do implements catalog.Backend.
@@ -35,49 +35,49 @@ func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	if methodOf(req.Kind) == "" {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "upstream does not know operations of the kind %q", string(req.Kind))
 	}
-	res, err := s.do(ctx, req, sink)
+	res, err := s.doRequest(ctx, req, sink)
 	if err != nil {
 		return catalog.Result{}, s.callError(req, err)
 	}
 	return res, nil
 }
 
-func (s *Server) do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	if len(req.Input.State) > 0 && req.Input.State[:1] == stateParked {
-		return s.resume(ctx, req, sink)
+func (s *Server) doRequest(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	if len(req.Input.State) > 0 && req.Input.State[:1] == statePrefixParked {
+		return s.resumeCall(ctx, req, sink)
 	}
 	a, err := s.resolveAccess(ctx, req.Principal, &req.Caller)
 	if err != nil {
 		return catalog.Result{}, err
 	}
 	if isPage(req) {
-		return s.readPage(req, a, func() (catalog.Result, error) { return s.send(ctx, req, a, sink) })
+		return s.readPage(req, a, func() (catalog.Result, error) { return s.sendRequest(ctx, req, a, sink) })
 	}
-	return s.send(ctx, req, a, sink)
+	return s.sendRequest(ctx, req, a, sink)
 }
 
-// send asks the server.
-func (s *Server) send(ctx context.Context, req *catalog.Request, a linkAccess, sink catalog.Sink) (catalog.Result, error) {
-	known, _ := s.opener.knownEra()
-	if known != eraModern && abilitiesOf(req.Caller.Capabilities).any() {
-		return s.start(ctx, req, a, sink)
+// sendRequest asks the server.
+func (s *Server) sendRequest(ctx context.Context, req *catalog.Request, a linkAccess, sink catalog.Sink) (catalog.Result, error) {
+	known, _ := s.linkOpener.knownEra()
+	if known != eraModern && abilitiesOf(req.Caller.Capabilities).canAnswerAny() {
+		return s.startCall(ctx, req, a, sink)
 	}
 	token := ""
 	if req.Caller.Progress {
-		token = s.newToken()
+		token = s.newProgressToken()
 	}
 	p := newCallHandler(req, token, sink)
 	defer p.setSink(nil)
-	body, modern, err := s.attempt(ctx, req, a, token, p)
+	body, modern, err := s.sendWithRetries(ctx, req, a, token, p)
 	if err != nil {
 		return catalog.Result{}, err
 	}
-	return s.shape(req, body, modern)
+	return s.shapeResult(req, body, modern)
 }
 
-// attempt sends a request, and again where it cannot have run, or where running
+// sendWithRetries sends a request, and again where it cannot have run, or where running
 // it twice does no harm.
-func (s *Server) attempt(ctx context.Context, req *catalog.Request, a linkAccess, token string, p messageHandler) (body []byte, modern bool, err error) {
+func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a linkAccess, token string, p messageHandler) (body []byte, modern bool, err error) {
 	safe := isRepeatable(req)
 	for try := 1; ; try++ {
 		at := req.Timing.Elapsed()
@@ -89,9 +89,9 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a linkAccess
 		modern = sess.link.isModern()
 		if !modern && (req.Input.Responses != nil || req.Input.State != "") {
 			s.releaseSession(sess)
-			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.o.ID)
+			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.opts.ID)
 		}
-		if body, err = s.exchange(ctx, sess, req, token, p); err == nil && req.Caller.Tasks {
+		if body, err = s.exchangeRequest(ctx, sess, req, token, p); err == nil && req.Caller.Tasks {
 			if task := madeTask(req, body, modern); task != nil {
 				made := s.opened(sess, a, req.CallID, task)
 				if !modern || req.Caller.TaskOnly { // else the client says which it wants to hear of
@@ -104,7 +104,7 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a linkAccess
 		if err == nil || try >= maxTries || ctx.Err() != nil || !mayRepeat(err, safe && try == 1) {
 			return body, modern, err
 		}
-		wait := jitter(retryPause)
+		wait := jitter(retryWait)
 		if e := junctor.AsError(err); e.RetryAfter > 0 {
 			wait = e.RetryAfter
 		}
@@ -121,8 +121,8 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a linkAccess
 	}
 }
 
-// exchange is one request over one session.
-func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Request, token string, p messageHandler) ([]byte, error) {
+// exchangeRequest is one request over one session.
+func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalog.Request, token string, p messageHandler) ([]byte, error) {
 	l := sess.link
 	if !l.isModern() && req.Caller.LogLevel != "" {
 		sess.logLevel.lowerLevel(ctx, l, req.Caller.LogLevel)
@@ -136,21 +136,21 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 	if err != nil {
 		return nil, err
 	}
-	out := s.newOutbound()
-	out.write(s, req, l.isModern(), token, more...)
+	out := s.newParamsBuilder()
+	out.writeParams(s, req, l.isModern(), token, more...)
 	begun := time.Now()
 	var body []byte
 	switch h, ok := l.(*httpLink); {
 	case ok && h.line != nil:
 		body, err = h.roundTripInto(ctx, methodOf(req.Kind), out.params, p, req.Room, limit.PartyOf(req.Principal))
-		s.done(out) // others may still read it, when they were broken off
+		s.releaseParamsBuilder(out) // others may still read it, when they were broken off
 	case ok:
 		body, err = h.roundTripInto(ctx, methodOf(req.Kind), out.params, p, nil, limit.PartyOf(req.Principal))
 	default:
 		body, err = l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
 	}
 	s.recordOutcome(sess, time.Since(begun), err)
-	return body, s.o.checkError(err)
+	return body, s.opts.checkError(err)
 }
 
 // mayRepeat says whether a request that failed may be sent again.

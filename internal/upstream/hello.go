@@ -19,7 +19,7 @@ func (o *Options) discoverParams() []byte { return o.baseParams() }
 // baseParams are params with nothing in them but what a modern server must be
 // told, for requests on nobody's behalf.
 func (o *Options) baseParams(members ...wire.Member) []byte {
-	return o.paramsWith(ours, members...)
+	return o.paramsWith(gatewayCapabilities, members...)
 }
 
 // paramsWith are those of a client with these capabilities.
@@ -34,7 +34,7 @@ func (o *Options) paramsWith(capabilities []byte, members ...wire.Member) []byte
 // initializeParams are the params of a legacy handshake.
 func (o *Options) initializeParams(declared []byte) []byte {
 	if len(declared) == 0 {
-		declared = ours
+		declared = gatewayCapabilities
 	}
 	return wire.AppendObject(nil, nil, nil,
 		wire.Member{Key: "protocolVersion", Value: []byte(`"` + wire.LatestLegacy + `"`)},

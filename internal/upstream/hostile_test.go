@@ -211,7 +211,7 @@ func TestHostileElicitationsReachNobody(t *testing.T) {
 			if err := m.Parse(wire.AppendRequest(nil, []byte("7"), wire.MethodElicitationCreate, []byte(params))); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.registerCall(&pendingCall{}, nil, nil, &call{can: abilities{elicit: true}, asked: make(chan struct{}, 1), done: make(chan struct{})}); err != nil {
+			if err := f.registerCall(&pendingCall{}, nil, nil, &interactiveCall{abilities: clientAbilities{elicit: true}, questionAdded: make(chan struct{}, 1), done: make(chan struct{})}); err != nil {
 				t.Fatal(err)
 			}
 			f.dispatchMessage(t.Context(), m, &a, &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler)}, func(_ context.Context, message []byte) error {

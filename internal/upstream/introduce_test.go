@@ -132,12 +132,12 @@ func TestQuestionBetweenCalls(t *testing.T) {
 	}
 	go ask()
 	// The first call ends without an answer, the second gives it.
-	first := &call{can: abilities{roots: true}, done: make(chan struct{}), asked: make(chan struct{}, 1)}
+	first := &interactiveCall{abilities: clientAbilities{roots: true}, done: make(chan struct{}), questionAdded: make(chan struct{}, 1)}
 	fl, err := l.pending.beginCall(nil, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-first.asked
+	<-first.questionAdded
 	l.pending.endCall(fl)
 	close(first.done)
 	second := newEars()

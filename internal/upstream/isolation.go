@@ -47,15 +47,15 @@ type linkAccess struct {
 }
 
 func (s *Server) resolveAccess(ctx context.Context, p *junctor.Principal, c *catalog.Caller) (linkAccess, error) {
-	a := linkAccess{forListing: c == nil, ownProcess: s.o.Transport == TransportStdio}
+	a := linkAccess{forListing: c == nil, ownProcess: s.opts.Transport == TransportStdio}
 	if c == nil {
 		c = &catalog.Caller{}
 	}
-	a.capabilities = handshakeCaps(c.Capabilities, c.Session != "" && !wire.IsModern(c.Protocol))
+	a.capabilities = handshakeCapabilities(c.Capabilities, c.Session != "" && !wire.IsModern(c.Protocol))
 	if err := s.fillCredentials(ctx, p, &a); err != nil {
 		return linkAccess{}, err
 	}
-	if s.o.Own != nil && p != nil {
+	if s.opts.Own != nil && p != nil {
 		a.credentialsOwner = p.User
 		a.credentialsDigest += "\x00" + p.User
 	}
@@ -77,8 +77,8 @@ func (s *Server) resolveAccess(ctx context.Context, p *junctor.Principal, c *cat
 // fillCredentials fills in what the calls of p carry.
 func (s *Server) fillCredentials(ctx context.Context, p *junctor.Principal, a *linkAccess) (err error) {
 	switch {
-	case s.o.Login != nil:
-		if a.login, err = s.o.Login(ctx, p); err != nil {
+	case s.opts.Login != nil:
+		if a.login, err = s.opts.Login(ctx, p); err != nil {
 			return err
 		}
 		a.header = a.login.Header
@@ -88,8 +88,8 @@ func (s *Server) fillCredentials(ctx context.Context, p *junctor.Principal, a *l
 			a.credentialsDigest = "login\x00" + a.login.Name + "\x00" + s.digestHeader(rest)
 			return nil
 		}
-	case s.o.Header != nil:
-		if a.header, err = s.o.Header(ctx, p); err != nil {
+	case s.opts.Header != nil:
+		if a.header, err = s.opts.Header(ctx, p); err != nil {
 			return err
 		}
 	default:
@@ -183,18 +183,18 @@ func (a *linkAccess) linkKey(modern bool) string {
 
 // effectiveIsolation is the setting, or what the server has made of it.
 func (s *Server) effectiveIsolation() junctor.Isolation {
-	if s.isolated.Load() != nil {
+	if s.isolationReason.Load() != nil {
 		return junctor.IsolationSession
 	}
-	return s.o.Isolation
+	return s.opts.Isolation
 }
 
 // maxLinks is how many links the server may have at a time.
 func (s *Server) maxLinks() int {
 	switch {
-	case s.o.MaxSessions > 0:
-		return s.o.MaxSessions
-	case s.o.Transport != TransportStdio:
+	case s.opts.MaxSessions > 0:
+		return s.opts.MaxSessions
+	case s.opts.Transport != TransportStdio:
 		return defaultSessions
 	case s.effectiveIsolation() == junctor.IsolationShared:
 		return defaultSharedProcesses
@@ -214,7 +214,7 @@ const (
 // or any of several calls could answer. It says whether any of them may. It is
 // nil where nobody can be asked anything.
 func (s *Server) ambiguityHandler(sess *session, a linkAccess) func() bool {
-	if !abilitiesOf(a.capabilities).any() {
+	if !abilitiesOf(a.capabilities).canAnswerAny() {
 		return nil
 	}
 	return func() bool {
@@ -230,19 +230,19 @@ func (s *Server) ambiguityHandler(sess *session, a linkAccess) func() bool {
 
 // isolateClients gives each client links of its own from now on.
 func (s *Server) isolateClients(why string) {
-	if !s.isolated.CompareAndSwap(nil, &why) {
+	if !s.isolationReason.CompareAndSwap(nil, &why) {
 		return
 	}
-	s.o.Logger.Warn("clients of a server no longer share sessions", "server", s.o.ID, "reason", why)
+	s.opts.Logger.Warn("clients of a server no longer share sessions", "server", s.opts.ID, "reason", why)
 	s.mu.Lock()
 	for sess := range s.live {
-		if !s.handOverSession(sess) && s.o.Transport == TransportStdio && !sess.removed && !s.works(sess) {
+		if !s.handOverSession(sess) && s.opts.Transport == TransportStdio && !sess.removed && !s.works(sess) {
 			s.retireSession(sess) // its processes are somebody's own from now on
 		}
 	}
 	s.mu.Unlock()
-	if s.o.OnIsolated != nil {
-		s.jobs.start(func() { s.o.OnIsolated(why) })
+	if s.opts.OnIsolated != nil {
+		s.background.start(func() { s.opts.OnIsolated(why) })
 	}
 }
 
@@ -256,7 +256,7 @@ func (s *Server) EndSession(client string) {
 	defer s.mu.Unlock()
 	for _, sess := range s.sessions {
 		if sess.access.singleClient && sess.access.clientSession == client {
-			delete(s.own, sess.tableKeys[0])
+			delete(s.ownSubscribers, sess.tableKeys[0])
 			s.retireSession(sess)
 		}
 	}
@@ -265,12 +265,12 @@ func (s *Server) EndSession(client string) {
 // EndUser ends the links that were opened with a user's own credentials: they
 // are others now, or none. Calls on them that still run come to their end first.
 func (s *Server) EndUser(user string) {
-	s.pages.drop(func(_ pageKey, p *page) bool { return user != "" && p.owner == user })
+	s.pageCache.drop(func(_ pageKey, p *page) bool { return user != "" && p.owner == user })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sess := range s.sessions {
 		if user != "" && sess.credentialsOwner == user {
-			delete(s.own, sess.tableKeys[0])
+			delete(s.ownSubscribers, sess.tableKeys[0])
 			s.retireSession(sess)
 		}
 	}

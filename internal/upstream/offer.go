@@ -52,14 +52,14 @@ func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
 
 // tools are those of the last list.
 func (s *Server) tools() map[string]tool {
-	if l := s.offers.Load(); l != nil {
+	if l := s.lastOffer.Load(); l != nil {
 		return l.tools
 	}
 	return nil
 }
 
 func (s *Server) known() *catalog.Offer {
-	if l := s.offers.Load(); l != nil {
+	if l := s.lastOffer.Load(); l != nil {
 		return l.offer
 	}
 	return nil
@@ -69,8 +69,8 @@ func (s *Server) known() *catalog.Offer {
 // at once; the list is read again in the background, and a server that is away
 // keeps its last one.
 func (s *Server) Offer(ctx context.Context) (*catalog.Offer, error) {
-	if l := s.offers.Load(); l != nil {
-		if !s.o.Now().Before(l.until) && (s.o.Transport != TransportStdio || len(l.tools) == 0) {
+	if l := s.lastOffer.Load(); l != nil {
+		if !s.opts.Now().Before(l.until) && (s.opts.Transport != TransportStdio || len(l.tools) == 0) {
 			s.wakeUp() // a command whose tools are known is started by its first call
 		}
 		return l.offer, nil
@@ -83,8 +83,8 @@ func (s *Server) Offer(ctx context.Context) (*catalog.Offer, error) {
 }
 
 func (s *Server) fresh() bool {
-	l := s.offers.Load()
-	return l != nil && s.o.Now().Before(l.until)
+	l := s.lastOffer.Load()
+	return l != nil && s.opts.Now().Before(l.until)
 }
 
 // refresh reads what the server offers, and says whether that has changed. With
@@ -96,8 +96,8 @@ func (s *Server) refresh(ctx context.Context, ifStale bool) (changed bool, err e
 // refreshOn is refresh, lazily or not: see access.
 func (s *Server) refreshOn(ctx context.Context, ifStale, lazy bool) (changed bool, err error) {
 	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
+	case s.listing <- struct{}{}:
+		defer func() { <-s.listing }()
 	case <-ctx.Done():
 		return false, junctor.AsError(ctx.Err())
 	}
@@ -122,7 +122,7 @@ func (s *Server) refreshOnce(ctx context.Context, a linkAccess) (bool, error) {
 		return false, err
 	}
 	defer s.releaseSession(sess)
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeouts.List)
 	defer cancel()
 	begun := time.Now()
 	offer, ttl, err := s.list(ctx, sess.link)
@@ -137,14 +137,14 @@ func (s *Server) refreshOnce(ctx context.Context, a linkAccess) (bool, error) {
 	default:
 		offer.Tools = s.conditional.complete(offer.Tools)
 	}
-	old := s.offers.Load()
+	old := s.lastOffer.Load()
 	if old != nil && sameOffer(old.offer, offer) {
-		s.offers.Store(&listed{offer: old.offer, tools: old.tools, until: s.o.Now().Add(ttl), ttl: ttl})
+		s.lastOffer.Store(&listed{offer: old.offer, tools: old.tools, until: s.opts.Now().Add(ttl), ttl: ttl})
 		return false, nil
 	}
-	s.offers.Store(newListed(offer, s.o.Now(), ttl))
+	s.lastOffer.Store(newListed(offer, s.opts.Now(), ttl))
 	if old != nil && !sameItems(old.offer, offer) {
-		s.pages.dropAll()
+		s.pageCache.dropAll()
 	}
 	return true, nil
 }
@@ -158,10 +158,10 @@ func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duratio
 	caps := l.serverCapabilities()
 	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
 	offer := &catalog.Offer{
-		Instructions: s.o.Scrub(l.serverInstructions()), Completions: has("completions"), Logging: has("logging"),
+		Instructions: s.opts.Scrub(l.serverInstructions()), Completions: has("completions"), Logging: has("logging"),
 		Tasks: makesTasks(l), Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
 	}
-	p := pager{s: s, l: l, ttl: s.o.TTL, cancel: cancel}
+	p := pager{s: s, l: l, ttl: s.opts.TTL, cancel: cancel}
 	if has("tools") {
 		p.read(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
 			if l.isModern() && offer.Tasks && wire.Get(raw, "execution") == nil {
@@ -188,7 +188,7 @@ func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duratio
 	if p.err != nil {
 		return nil, 0, p.err
 	}
-	return offer, max(p.ttl, min(minTTL, s.o.TTL)), nil
+	return offer, max(p.ttl, min(minTTL, s.opts.TTL)), nil
 }
 
 // pager reads lists page by page.
@@ -231,21 +231,21 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 		p.freshness(result)
 		items := wire.Get(result, list)
 		if len(items) > 0 && items[0] != '[' && !wire.IsNull(items) { // absent and null are what some make of none
-			return junctor.Errorf(junctor.CodeUpstream, "server %s answers %s with %q that are no list", p.s.o.ID, method, list)
+			return junctor.Errorf(junctor.CodeUpstream, "server %s answers %s with %q that are no list", p.s.opts.ID, method, list)
 		}
 		for raw := range wire.Elements(items) {
 			name, ok := wire.String(wire.Get(raw, key))
 			if _, twice := seen[name]; !ok || name == "" || twice {
-				p.s.o.limits.warn(p.s.o.Logger, "an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", p.s.o.quoteText(name))
+				p.s.opts.limits.warn(p.s.opts.Logger, "an item of a server's list was left out: it has no name, or another's", "server", p.s.opts.ID, "list", list, "name", p.s.opts.quoteText(name))
 				continue
 			}
 			seen[name] = struct{}{}
 			if raw, ok = p.s.clean(raw, key, name); !ok {
-				p.s.o.limits.warn(p.s.o.Logger, "an item of a server's list was left out: its name holds a credential of the server", "server", p.s.o.ID, "list", list)
+				p.s.opts.limits.warn(p.s.opts.Logger, "an item of a server's list was left out: its name holds a credential of the server", "server", p.s.opts.ID, "list", list)
 				continue
 			}
 			if len(seen) > maxItems {
-				return junctor.Errorf(junctor.CodeTooLarge, "server %s lists more than %d %s", p.s.o.ID, maxItems, list)
+				return junctor.Errorf(junctor.CodeTooLarge, "server %s lists more than %d %s", p.s.opts.ID, maxItems, list)
 			}
 			add(name, raw)
 		}
@@ -254,11 +254,11 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 			return nil
 		}
 		if bytes.Equal(next, cursor) {
-			return junctor.Errorf(junctor.CodeUpstream, "server %s gives the same page of its %s again and again", p.s.o.ID, list)
+			return junctor.Errorf(junctor.CodeUpstream, "server %s gives the same page of its %s again and again", p.s.opts.ID, list)
 		}
 		cursor = slices.Clone(next)
 	}
-	return junctor.Errorf(junctor.CodeTooLarge, "server %s has more than %d pages of %s", p.s.o.ID, maxPages, list)
+	return junctor.Errorf(junctor.CodeTooLarge, "server %s has more than %d pages of %s", p.s.opts.ID, maxPages, list)
 }
 
 // clean takes what is secret about the server out of an item of its lists, which
@@ -266,7 +266,7 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 // that the server is asked.
 func (s *Server) clean(raw []byte, key, name string) ([]byte, bool) {
 	text := string(raw)
-	scrubbed := s.o.Scrub(text)
+	scrubbed := s.opts.Scrub(text)
 	if scrubbed == text {
 		return raw, true
 	}
@@ -280,7 +280,7 @@ func (p *pager) params(cursor []byte) []byte {
 		members = append(members, wire.Member{Key: "cursor", Value: cursor})
 	}
 	if p.l.isModern() {
-		return p.s.o.baseParams(members...)
+		return p.s.opts.baseParams(members...)
 	}
 	return wire.AppendObject(nil, nil, nil, members...)
 }

@@ -105,7 +105,7 @@ func (o *Options) party() limit.Party {
 	return limit.Party{Tenant: o.Tenant, Issuer: issuerServer, Subject: o.ID}
 }
 
-func (o *Options) check() error {
+func (o *Options) validate() error {
 	fault := func(what string) error {
 		return junctor.Errorf(junctor.CodeInvalid, "server %s: %s", o.ID, what)
 	}

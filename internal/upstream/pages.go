@@ -173,7 +173,7 @@ func sameItems(a, b *catalog.Offer) bool {
 
 // readPage is send for a page: what is kept of it counts.
 func (s *Server) readPage(req *catalog.Request, a linkAccess, send func() (catalog.Result, error)) (catalog.Result, error) {
-	kept, round, ok := s.pages.find(req, &a, s.o.Now())
+	kept, round, ok := s.pageCache.find(req, &a, s.opts.Now())
 	if ok {
 		return kept, nil
 	}
@@ -183,10 +183,10 @@ func (s *Server) readPage(req *catalog.Request, a linkAccess, send func() (catal
 	}
 	// A server of the modern era says how long its answers count and for whom. One
 	// of the older era cannot; its pages count as long as its lists.
-	ttl, private := s.o.TTL, false
-	if known, _ := s.opener.knownEra(); known == eraModern {
+	ttl, private := s.opts.TTL, false
+	if known, _ := s.linkOpener.knownEra(); known == eraModern {
 		ttl, private = res.TTL, !res.Public
 	}
-	s.pages.keep(req, &a, res, round, s.o.Now(), ttl, private)
+	s.pageCache.keep(req, &a, res, round, s.opts.Now(), ttl, private)
 	return res, nil
 }

@@ -30,41 +30,41 @@ func methodOf(k junctor.Kind) string {
 	}
 }
 
-// outbound is what is sent to a server: its params, and room for their parts.
-type outbound struct{ params, parts []byte }
+// paramsBuilder is what is sent to a server: its params, and room for their parts.
+type paramsBuilder struct{ params, parts []byte }
 
-// maxOutbound is how large one may be that is used again.
-const maxOutbound = 1 << 20
+// maxReusedBytes is how large one may be that is used again.
+const maxReusedBytes = 1 << 20
 
-func (s *Server) newOutbound() *outbound {
-	if b, ok := s.outbounds.Get().(*outbound); ok {
+func (s *Server) newParamsBuilder() *paramsBuilder {
+	if b, ok := s.paramBuilders.Get().(*paramsBuilder); ok {
 		return b
 	}
-	return &outbound{}
+	return &paramsBuilder{}
 }
 
-// done gives an outbound back that nobody reads any more.
-func (s *Server) done(b *outbound) {
-	if cap(b.params) <= maxOutbound && cap(b.parts) <= maxOutbound {
-		s.outbounds.Put(b)
+// releaseParamsBuilder gives an outbound back that nobody reads any more.
+func (s *Server) releaseParamsBuilder(b *paramsBuilder) {
+	if cap(b.params) <= maxReusedBytes && cap(b.parts) <= maxReusedBytes {
+		s.paramBuilders.Put(b)
 	}
 }
 
-// part appends to parts and gives what was appended.
-func (b *outbound) part(appendTo func(dst []byte) []byte) []byte {
+// appendPart appends to parts and gives what was appended.
+func (b *paramsBuilder) appendPart(appendTo func(dst []byte) []byte) []byte {
 	from := len(b.parts)
 	b.parts = appendTo(b.parts)
 	return b.parts[from:len(b.parts):len(b.parts)]
 }
 
-func (b *outbound) text(text string) []byte {
-	return b.part(func(dst []byte) []byte { return wire.AppendString(dst, text) })
+func (b *paramsBuilder) appendText(text string) []byte {
+	return b.appendPart(func(dst []byte) []byte { return wire.AppendString(dst, text) })
 }
 
-// write makes the params for the server of what a caller sent: the server's own
+// writeParams makes the params for the server of what a caller sent: the server's own
 // name in place of the shown one, and _meta as this hop wants it. All else stays
 // byte for byte. token is our progress token; "" is none. more is added.
-func (b *outbound) write(s *Server, req *catalog.Request, modern bool, token string, more ...wire.Member) {
+func (b *paramsBuilder) writeParams(s *Server, req *catalog.Request, modern bool, token string, more ...wire.Member) {
 	params := req.Params
 	if len(req.Arguments) > 0 && wire.Offset(params, req.Arguments) <= 0 {
 		// The caller sent no params but arguments alone.
@@ -80,30 +80,30 @@ func (b *outbound) write(s *Server, req *catalog.Request, modern bool, token str
 	add := append(members[:0], more...)
 	switch req.Kind {
 	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
-		add = append(add, wire.Member{Key: "taskId", Value: b.text(req.Name)})
+		add = append(add, wire.Member{Key: "taskId", Value: b.appendText(req.Name)})
 	case junctor.KindTool, junctor.KindPrompt:
-		add = append(add, wire.Member{Key: "name", Value: b.text(req.Name)})
+		add = append(add, wire.Member{Key: "name", Value: b.appendText(req.Name)})
 	case junctor.KindResource, junctor.KindSubscription:
-		add = append(add, wire.Member{Key: "uri", Value: b.text(req.Name)})
+		add = append(add, wire.Member{Key: "uri", Value: b.appendText(req.Name)})
 	case junctor.KindCompletion:
-		add = append(add, wire.Member{Key: "ref", Value: ownRef(wire.Get(params, "ref"), req.Name)})
+		add = append(add, wire.Member{Key: "ref", Value: replaceRefName(wire.Get(params, "ref"), req.Name)})
 	default:
 	}
-	if meta := b.part(func(dst []byte) []byte { return s.appendMeta(dst, req, modern, token) }); len(meta) > 0 {
+	if meta := b.appendPart(func(dst []byte) []byte { return s.appendMeta(dst, req, modern, token) }); len(meta) > 0 {
 		add = append(add, wire.Member{Key: "_meta", Value: meta})
 	}
 	if modern && req.Input.Responses != nil {
 		add = append(add, wire.Member{Key: "inputResponses", Value: req.Input.Responses})
 	}
-	if state, given := strings.CutPrefix(req.Input.State, stateModern); modern && given {
-		add = append(add, wire.Member{Key: "requestState", Value: b.text(state)})
+	if state, given := strings.CutPrefix(req.Input.State, statePrefixModern); modern && given {
+		add = append(add, wire.Member{Key: "requestState", Value: b.appendText(state)})
 	}
 	b.params = slices.Grow(b.params[:0], len(params)+len(b.parts)+64)
 	b.params = wire.AppendObject(b.params, params, drop, add...)
 }
 
-// ownRef puts the server's own name into the ref of a completion.
-func ownRef(ref []byte, name string) []byte {
+// replaceRefName puts the server's own name into the ref of a completion.
+func replaceRefName(ref []byte, name string) []byte {
 	key := "name"
 	if kind, _ := wire.String(wire.Get(ref, "type")); kind == "ref/resource" {
 		key = "uri"
@@ -118,8 +118,8 @@ func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token
 	dst = appendStripped(dst, req.Meta)
 	if modern {
 		dst = appendMember(dst, wire.MetaProtocolVersion, wire.Modern, nil)
-		dst = appendMember(dst, wire.MetaClientCapabilities, "", declared(req.Caller.Capabilities, req.Caller.Tasks, isPage(req)))
-		dst = appendMember(dst, wire.MetaClientInfo, "", s.info)
+		dst = appendMember(dst, wire.MetaClientCapabilities, "", declareCapabilities(req.Caller.Capabilities, req.Caller.Tasks, isPage(req)))
+		dst = appendMember(dst, wire.MetaClientInfo, "", s.clientInfo)
 		if wire.Severity(req.Caller.LogLevel) > 0 {
 			dst = appendMember(dst, wire.MetaLogLevel, req.Caller.LogLevel, nil)
 		}
@@ -141,7 +141,7 @@ func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token
 func appendStripped(dst, meta []byte) []byte {
 	dst = append(dst, '{')
 	for key, value := range wire.Members(meta) {
-		if hopByHop(key) {
+		if isHopByHop(key) {
 			continue
 		}
 		if dst[len(dst)-1] != '{' {
@@ -153,8 +153,8 @@ func appendStripped(dst, meta []byte) []byte {
 	return dst
 }
 
-// hopByHop says whether a key of _meta, as it is written, is for one hop alone.
-func hopByHop(key []byte) bool {
+// isHopByHop says whether a key of _meta, as it is written, is for one hop alone.
+func isHopByHop(key []byte) bool {
 	if bytes.IndexByte(key, '\\') >= 0 {
 		key = []byte(wire.Unescape(key))
 	}
@@ -180,33 +180,33 @@ func appendMember(dst []byte, key, text string, raw []byte) []byte {
 // older era is declared for once. With a call, a modern server is told what its
 // caller shows. Clients that show nothing are given the text (guard).
 const (
-	showsPages = `"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `","application/a2ui+json"]}`
-	takesTasks = `"` + wire.ExtensionTasks + `":{}`
+	appsExtension  = `"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `","application/a2ui+json"]}`
+	tasksExtension = `"` + wire.ExtensionTasks + `":{}`
 )
 
 // What is declared for a client that declares nothing itself.
 var (
-	ours      = []byte(`{"extensions":{` + showsPages + `}}`)                    //nolint:gochecknoglobals // never changed
-	oursTasks = []byte(`{"extensions":{` + showsPages + `,` + takesTasks + `}}`) //nolint:gochecknoglobals // likewise
-	plain     = []byte(`{}`)                                                     //nolint:gochecknoglobals // likewise
-	tasksOnly = []byte(`{"extensions":{` + takesTasks + `}}`)                    //nolint:gochecknoglobals // likewise
+	gatewayCapabilities     = []byte(`{"extensions":{` + appsExtension + `}}`)                        //nolint:gochecknoglobals // never changed
+	gatewayTaskCapabilities = []byte(`{"extensions":{` + appsExtension + `,` + tasksExtension + `}}`) //nolint:gochecknoglobals // likewise
+	noCapabilities          = []byte(`{}`)                                                            //nolint:gochecknoglobals // likewise
+	taskCapabilities        = []byte(`{"extensions":{` + tasksExtension + `}}`)                       //nolint:gochecknoglobals // likewise
 )
 
-// declared is what is told a server of a caller's capabilities: what the caller
-// declared, without what we do not carry, which is tasks that a client works on,
+// declareCapabilities is what is told a server of a caller's capabilities: what the caller
+// declareCapabilities, without what we do not carry, which is tasks that a client works on,
 // and whether this call may become a task that the server works on. pages says that
 // pages are shown, whatever the caller declared.
-func declared(caps []byte, tasks, pages bool) []byte {
+func declareCapabilities(caps []byte, tasks, pages bool) []byte {
 	if len(caps) <= len(`{}`) || caps[0] != '{' {
 		switch {
 		case tasks && pages:
-			return oursTasks
+			return gatewayTaskCapabilities
 		case pages:
-			return ours
+			return gatewayCapabilities
 		case tasks:
-			return tasksOnly
+			return taskCapabilities
 		}
-		return plain
+		return noCapabilities
 	}
 	extensions := objectOrEmpty(wire.Get(caps, "extensions"))
 	shows, has := !pages || catalog.ShowsApps(caps), wire.Get(extensions, wire.ExtensionTasks) != nil
@@ -215,7 +215,7 @@ func declared(caps []byte, tasks, pages bool) []byte {
 	}
 	var add []wire.Member
 	if !shows {
-		add = append(add, wire.Member{Key: wire.ExtensionUI, Value: wire.Get(wire.Get(ours, "extensions"), wire.ExtensionUI)})
+		add = append(add, wire.Member{Key: wire.ExtensionUI, Value: wire.Get(wire.Get(gatewayCapabilities, "extensions"), wire.ExtensionUI)})
 	}
 	drop := []string{wire.ExtensionTasks}
 	if tasks {
@@ -225,10 +225,10 @@ func declared(caps []byte, tasks, pages bool) []byte {
 	return wire.AppendObject(nil, caps, []string{"tasks"}, wire.Member{Key: "extensions", Value: extensions})
 }
 
-// handshakeCaps are the capabilities that a legacy session begins with. That the
+// handshakeCapabilities are the capabilities that a legacy session begins with. That the
 // client says when its roots change is left out where it does not: tells.
-func handshakeCaps(caps []byte, tells bool) []byte {
-	caps = declared(caps, false, true)
+func handshakeCapabilities(caps []byte, tells bool) []byte {
+	caps = declareCapabilities(caps, false, true)
 	if roots := wire.Get(caps, "roots"); roots != nil {
 		value := `{}`
 		if tells && string(wire.Get(roots, "listChanged")) == "true" {
@@ -239,17 +239,17 @@ func handshakeCaps(caps []byte, tells bool) []byte {
 	return caps
 }
 
-// abilities are what a caller can be asked.
-type abilities struct{ elicit, sample, roots bool }
+// clientAbilities are what a caller can be asked.
+type clientAbilities struct{ elicit, sample, roots bool }
 
-func abilitiesOf(caps []byte) abilities {
+func abilitiesOf(caps []byte) clientAbilities {
 	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
-	return abilities{elicit: has("elicitation"), sample: has("sampling"), roots: has("roots")}
+	return clientAbilities{elicit: has("elicitation"), sample: has("sampling"), roots: has("roots")}
 }
 
-func (a abilities) any() bool { return a.elicit || a.sample || a.roots }
+func (a clientAbilities) canAnswerAny() bool { return a.elicit || a.sample || a.roots }
 
-func (a abilities) can(method string) bool {
+func (a clientAbilities) canAnswer(method string) bool {
 	switch method {
 	case wire.MethodElicitationCreate:
 		return a.elicit
@@ -261,8 +261,8 @@ func (a abilities) can(method string) bool {
 	return false
 }
 
-// newToken makes a progress token that no other call to this server has.
-func (s *Server) newToken() string { return strconv.FormatUint(s.tokens.Add(1), 10) }
+// newProgressToken makes a progress token that no other call to this server has.
+func (s *Server) newProgressToken() string { return strconv.FormatUint(s.lastToken.Add(1), 10) }
 
 // callError is the Error for what a call ended with. The server's own error is
 // its cause where a caller can make something of it: doors pass it on as it is.
@@ -270,15 +270,15 @@ func (s *Server) callError(req *catalog.Request, err error) error {
 	e, own := errors.AsType[*wire.Error](err)
 	if !own {
 		out := *junctor.AsError(err)
-		out.Message = s.o.Scrub(out.Message)
-		if out.Code == junctor.CodeUnauthenticated && s.o.Own == nil || out.Code == junctor.CodeDenied {
+		out.Message = s.opts.Scrub(out.Message)
+		if out.Code == junctor.CodeUnauthenticated && s.opts.Own == nil || out.Code == junctor.CodeDenied {
 			// It is our credentials that were refused, not the caller's.
 			return &junctor.Error{Code: junctor.CodeUpstream, Message: out.Message, Cause: &out}
 		}
 		return &out
 	}
 	e = s.scrubError(e)
-	message := "server " + s.o.ID + " answered: " + clipText(e.Message)
+	message := "server " + s.opts.ID + " answered: " + clipText(e.Message)
 	switch {
 	case e.Code == wire.CodeResourceNotFound, e.Code == wire.CodeInvalidParams && req.Kind == junctor.KindResource:
 		return &junctor.Error{Code: junctor.CodeNotFound, Message: message}
@@ -295,9 +295,9 @@ func (s *Server) callError(req *catalog.Request, err error) error {
 // scrubError is the server's own error without what is secret about the server: it
 // may repeat what it was sent.
 func (s *Server) scrubError(e *wire.Error) *wire.Error {
-	out := &wire.Error{Code: e.Code, Message: s.o.Scrub(e.Message), Data: e.Data}
+	out := &wire.Error{Code: e.Code, Message: s.opts.Scrub(e.Message), Data: e.Data}
 	if e.Data != nil {
-		if data := s.o.Scrub(string(e.Data)); data != string(e.Data) && wire.Check([]byte(data)) == nil {
+		if data := s.opts.Scrub(string(e.Data)); data != string(e.Data) && wire.Check([]byte(data)) == nil {
 			out.Data = []byte(data)
 		} else if data != string(e.Data) {
 			out.Data = nil

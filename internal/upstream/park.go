@@ -16,28 +16,28 @@ import (
 // maxParked bounds how many calls of a server wait for their clients.
 const maxParked = 256
 
-// call is a call whose server may ask its client something. It runs on its own:
+// interactiveCall is a call whose server may ask its client something. It runs on its own:
 // when the server asks, Do answers with input_required and leaves it running,
 // and the client's repeated request takes it up again.
-type call struct {
+type interactiveCall struct {
 	callHandler
-	s      *Server
-	can    abilities
-	who    *junctor.Principal
-	cancel context.CancelFunc
+	s         *Server
+	abilities clientAbilities
+	principal *junctor.Principal
+	cancel    context.CancelFunc
 
-	asked chan struct{} // signalled when there is a new question
-	done  chan struct{} // closed when the server has answered
-	body  []byte        // once done
-	late  bool          // once done: the server turned out to be modern
-	err   error         // once done
+	questionAdded chan struct{} // signalled when there is a new question
+	done          chan struct{} // closed when the server has answered
+	body          []byte        // once done
+	modern        bool          // once done: the server turned out to be modern
+	err           error         // once done
 
-	qmu       sync.Mutex
-	questions []*question // that have no answer yet
-	lastKey   int
-	prefix    string // of keys
+	questionsMu sync.Mutex
+	questions   []*question // that have no answer yet
+	lastKey     int
+	keyPrefix   string // of keys
 
-	timer *time.Timer // while parked; under Server.mu
+	expiryTimer *time.Timer // while parked; under Server.mu
 }
 
 // question is a request of the server that waits for the client's answer.
@@ -47,33 +47,33 @@ type question struct {
 	answer  chan []byte
 }
 
-// start runs a request whose server may ask something.
-func (s *Server) start(ctx context.Context, req *catalog.Request, a linkAccess, sink catalog.Sink) (catalog.Result, error) {
+// startCall runs a request whose server may ask something.
+func (s *Server) startCall(ctx context.Context, req *catalog.Request, a linkAccess, sink catalog.Sink) (catalog.Result, error) {
 	token := ""
 	if req.Caller.Progress {
-		token = s.newToken()
+		token = s.newProgressToken()
 	}
-	c := &call{
-		s: s, can: abilitiesOf(req.Caller.Capabilities), who: req.Principal,
-		asked: make(chan struct{}, 1), done: make(chan struct{}),
+	c := &interactiveCall{
+		s: s, abilities: abilitiesOf(req.Caller.Capabilities), principal: req.Principal,
+		questionAdded: make(chan struct{}, 1), done: make(chan struct{}),
 		callHandler: callHandler{minSeverity: wire.Severity(req.Caller.LogLevel), progressToken: token, wantsProgress: token != "", keepsNotes: true},
 	}
 	// The call outlives the request that began it, and so must what it needs of it.
-	kept := keep(req)
+	kept := copyRequest(req)
 	a = a.copyForKeeping()
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
-	started := s.jobs.start(func() {
+	started := s.background.start(func() {
 		defer close(c.done)
 		defer cancel()
 		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the server's end is the call's, too
-		c.body, c.late, c.err = s.attempt(run, kept, a, token, c)
+		c.body, c.modern, c.err = s.sendWithRetries(run, kept, a, token, c)
 	})
 	if !started {
 		cancel()
-		return catalog.Result{}, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.o.ID)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.opts.ID)
 	}
-	res, err := c.wait(ctx, kept, sink)
+	res, err := c.awaitResult(ctx, kept, sink)
 	select {
 	case <-c.done:
 		req.Timing.Take(kept.Timing)
@@ -82,8 +82,8 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a linkAccess, 
 	return res, err
 }
 
-// keep copies what belongs to the caller only until Do returns.
-func keep(req *catalog.Request) *catalog.Request {
+// copyRequest copies what belongs to the caller only until Do returns.
+func copyRequest(req *catalog.Request) *catalog.Request {
 	kept := *req
 	kept.Room = nil
 	if req.Timing != nil {
@@ -103,22 +103,22 @@ func keep(req *catalog.Request) *catalog.Request {
 	return &kept
 }
 
-// wait gives the end of the call, or the questions that came before it.
-func (c *call) wait(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+// awaitResult gives the end of the call, or the questions that came before it.
+func (c *interactiveCall) awaitResult(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	c.setSink(sink)
 	defer c.setSink(nil)
 	select {
 	case <-c.done:
-	case <-c.asked:
+	case <-c.questionAdded:
 		// Others that the server asks with it are asked together.
-		gather := time.NewTimer(c.s.o.Timeouts.Gather)
+		gather := time.NewTimer(c.s.opts.Timeouts.Gather)
 		defer gather.Stop()
 		select {
 		case <-gather.C:
-			if body := c.requests(); body != nil {
-				return c.s.park(c, body)
+			if body := c.inputRequests(); body != nil {
+				return c.s.parkCall(c, body)
 			}
-			return c.wait(ctx, req, sink) // the server took them back
+			return c.awaitResult(ctx, req, sink) // the server took them back
 		case <-c.done:
 		case <-ctx.Done():
 		}
@@ -134,12 +134,12 @@ func (c *call) wait(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	if c.err != nil {
 		return catalog.Result{}, c.err
 	}
-	return c.s.shape(req, c.body, c.late)
+	return c.s.shapeResult(req, c.body, c.modern)
 }
 
 // answerRequest implements peer: it waits until the client has answered.
-func (c *call) answerRequest(ctx context.Context, method string, params []byte) ([]byte, error) {
-	if !c.can.can(method) {
+func (c *interactiveCall) answerRequest(ctx context.Context, method string, params []byte) ([]byte, error) {
+	if !c.abilities.canAnswer(method) {
 		return c.callHandler.answerRequest(ctx, method, params)
 	}
 	if method == wire.MethodRootsList && c.s != nil && c.s.effectiveIsolation() == junctor.IsolationShared {
@@ -150,34 +150,34 @@ func (c *call) answerRequest(ctx context.Context, method string, params []byte) 
 	if params = stripParams(params); params != nil {
 		q.request = wire.AppendObject(nil, q.request, nil, wire.Member{Key: "params", Value: params})
 	}
-	c.qmu.Lock()
+	c.questionsMu.Lock()
 	c.lastKey++
-	q.key = c.prefix + "q" + strconv.Itoa(c.lastKey)
+	q.key = c.keyPrefix + "q" + strconv.Itoa(c.lastKey)
 	c.questions = append(c.questions, q)
-	c.qmu.Unlock()
-	c.signal()
+	c.questionsMu.Unlock()
+	c.signalQuestion()
 	select {
 	case result := <-q.answer:
 		return result, nil
 	case <-c.done:
-		c.forget(q)
+		c.removeQuestion(q)
 		return nil, errCallOver
 	case <-ctx.Done():
-		c.forget(q)
+		c.removeQuestion(q)
 		return nil, junctor.AsError(ctx.Err())
 	}
 }
 
-func (c *call) signal() {
+func (c *interactiveCall) signalQuestion() {
 	select {
-	case c.asked <- struct{}{}:
+	case c.questionAdded <- struct{}{}:
 	default:
 	}
 }
 
-func (c *call) forget(q *question) {
-	c.qmu.Lock()
-	defer c.qmu.Unlock()
+func (c *interactiveCall) removeQuestion(q *question) {
+	c.questionsMu.Lock()
+	defer c.questionsMu.Unlock()
 	for i, other := range c.questions {
 		if other == q {
 			c.questions = append(c.questions[:i], c.questions[i+1:]...)
@@ -198,10 +198,10 @@ func stripParams(params []byte) []byte {
 	return wire.AppendObject(nil, params, []string{"_meta"})
 }
 
-// requests are the open questions as inputRequests; nil when there are none.
-func (c *call) requests() []byte {
-	c.qmu.Lock()
-	defer c.qmu.Unlock()
+// inputRequests are the open questions as inputRequests; nil when there are none.
+func (c *interactiveCall) inputRequests() []byte {
+	c.questionsMu.Lock()
+	defer c.questionsMu.Unlock()
 	if len(c.questions) == 0 {
 		return nil
 	}
@@ -212,11 +212,11 @@ func (c *call) requests() []byte {
 	return wire.AppendObject(nil, nil, nil, members...)
 }
 
-// answer hands the client's answers to whoever asked. Questions without one are
+// answerQuestions hands the client's answers to whoever asked. Questions without one are
 // asked again.
-func (c *call) answer(responses []byte) {
-	c.qmu.Lock()
-	defer c.qmu.Unlock()
+func (c *interactiveCall) answerQuestions(responses []byte) {
+	c.questionsMu.Lock()
+	defer c.questionsMu.Unlock()
 	open := c.questions[:0]
 	for _, q := range c.questions {
 		if result := wire.Get(responses, q.key); result != nil {
@@ -227,69 +227,69 @@ func (c *call) answer(responses []byte) {
 	}
 	c.questions = open
 	if len(open) > 0 {
-		c.signal()
+		c.signalQuestion()
 	}
 }
 
-// park leaves a call waiting for its client, and gives the result that says so.
-func (s *Server) park(c *call, requests []byte) (catalog.Result, error) {
+// parkCall leaves a call waiting for its client, and gives the result that says so.
+func (s *Server) parkCall(c *interactiveCall, requests []byte) (catalog.Result, error) {
 	handle := rand.Text()
 	s.mu.Lock()
-	refused := s.closed || len(s.parked) >= maxParked
+	refused := s.closed || len(s.parkedCalls) >= maxParked
 	if !refused {
-		s.parked[handle] = c
-		c.timer = time.AfterFunc(s.o.Timeouts.Park, func() { s.lapse(handle) })
+		s.parkedCalls[handle] = c
+		c.expiryTimer = time.AfterFunc(s.opts.Timeouts.Park, func() { s.expireParkedCall(handle) })
 	}
 	s.mu.Unlock()
 	if refused {
 		c.cancel()
 		<-c.done
-		return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, RetryAfter: time.Second, Message: "server " + s.o.ID + " has too many calls that wait for their clients; try again later"}
+		return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, RetryAfter: time.Second, Message: "server " + s.opts.ID + " has too many calls that wait for their clients; try again later"}
 	}
 	body := wire.AppendObject(nil, nil, nil,
 		wire.Member{Key: "inputRequests", Value: requests},
-		wire.Member{Key: "requestState", Value: wire.AppendString(nil, stateParked+handle)})
+		wire.Member{Key: "requestState", Value: wire.AppendString(nil, statePrefixParked+handle)})
 	return catalog.Result{Body: body, Input: true, Held: true}, nil
 }
 
-// unpark takes a waiting call; nil when there is none.
-func (s *Server) unpark(handle string) *call {
+// takeParkedCall takes a waiting call; nil when there is none.
+func (s *Server) takeParkedCall(handle string) *interactiveCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.parked[handle]
+	c := s.parkedCalls[handle]
 	if c != nil {
-		delete(s.parked, handle)
-		c.timer.Stop()
+		delete(s.parkedCalls, handle)
+		c.expiryTimer.Stop()
 	}
 	return c
 }
 
 // Holds says whether a call waits here for the input that comes with a state.
 func (s *Server) Holds(state string) bool {
-	handle, ok := strings.CutPrefix(state, stateParked)
+	handle, ok := strings.CutPrefix(state, statePrefixParked)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return ok && s.parked[handle] != nil
+	return ok && s.parkedCalls[handle] != nil
 }
 
-// lapse ends a call whose client did not come back.
-func (s *Server) lapse(handle string) {
-	if c := s.unpark(handle); c != nil {
+// expireParkedCall ends a call whose client did not come back.
+func (s *Server) expireParkedCall(handle string) {
+	if c := s.takeParkedCall(handle); c != nil {
 		c.cancel()
 	}
 }
 
-// resume goes on with a call that waited.
-func (s *Server) resume(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	c := s.unpark(req.Input.State[len(stateParked):])
+// resumeCall goes on with a call that waited.
+func (s *Server) resumeCall(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	c := s.takeParkedCall(req.Input.State[len(statePrefixParked):])
 	if c == nil {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "the call that asked for this input is over: it waited too long, or server %s was restarted; start it again without requestState", s.o.ID)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "the call that asked for this input is over: it waited too long, or server %s was restarted; start it again without requestState", s.opts.ID)
 	}
-	if c.who != nil && (req.Principal == nil || !c.who.Same(req.Principal)) {
+	if c.principal != nil && (req.Principal == nil || !c.principal.Same(req.Principal)) {
 		c.cancel()
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "requestState belongs to another caller")
 	}
 	c.setSink(sink)
-	c.answer(req.Input.Responses)
-	return c.wait(ctx, req, sink)
+	c.answerQuestions(req.Input.Responses)
+	return c.awaitResult(ctx, req, sink)
 }

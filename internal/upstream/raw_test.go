@@ -457,8 +457,8 @@ func FuzzOutgoing(f *testing.F) {
 			t.Skip()
 		}
 		req := &catalog.Request{Kind: junctor.KindTool, Name: name, Params: params, Arguments: wire.Get(params, "arguments"), Meta: wire.Get(params, "_meta")}
-		b := s.newOutbound()
-		b.write(s, req, modern, "7")
+		b := s.newParamsBuilder()
+		b.writeParams(s, req, modern, "7")
 		out := b.params
 		if err := wire.Check(out); err != nil {
 			t.Fatalf("%s: %v", out, err)

@@ -45,13 +45,15 @@ type Report struct {
 // server offers. The error is why that failed; the report says at which step,
 // and what to do.
 func (s *Server) Probe(ctx context.Context) (Report, error) {
-	fresh := &linkOpener{opts: &s.o, paramHeaders: s.opener.paramHeaders}
+	fresh := &linkOpener{opts: &s.opts, paramHeaders: s.linkOpener.paramHeaders}
 	return s.examine(ctx, fresh, func(_ linkAccess, l link, _ *listed, _ time.Duration) { _ = l.close() })
 }
 
 // Begin is Probe for a server that nobody has used yet: the list is kept for
 // whoever comes first, and so is a modern link.
-func (s *Server) Begin(ctx context.Context) (Report, error) { return s.examine(ctx, s.opener, s.adopt) }
+func (s *Server) Begin(ctx context.Context) (Report, error) {
+	return s.examine(ctx, s.linkOpener, s.adopt)
+}
 
 // examine opens a link and lists what is behind it. Where both worked, keep has
 // them.
@@ -61,41 +63,41 @@ func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(linkAcc
 	a, l, err := s.reach(reached.trace(ctx), how)
 	var report Report
 	if err == nil {
-		if s.o.Transport != TransportStdio {
+		if s.opts.Transport != TransportStdio {
 			pass(ctx, StepAuthentication)
 		}
 		pass(ctx, StepProtocol)
-		report.State.describe(l, &s.o)
+		report.State.addHandshake(l, &s.opts)
 		report.State.Latency = time.Since(begun)
-		listing, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
+		listing, cancel := context.WithTimeout(ctx, s.opts.Timeouts.List)
 		defer cancel()
 		o, ttl, listErr := s.list(listing, l)
 		if err = listErr; err == nil {
 			pass(ctx, StepList)
-			report.State.Connected, report.State.LastSeen = true, s.o.Now()
-			report.State.count(o)
+			report.State.Connected, report.State.LastSeen = true, s.opts.Now()
+			report.State.countItems(o)
 			if !l.isModern() {
-				s.conditional.due(s.o.Now(), 0)
+				s.conditional.due(s.opts.Now(), 0)
 				s.conditional.saw(o.Tools, true)
 				if s.completed(ctx) {
 					s.tell(catalog.Event{Kind: catalog.EventChanged})
 				}
 			}
-			keep(a, l, newListed(o, s.o.Now(), ttl), report.State.Latency)
+			keep(a, l, newListed(o, s.opts.Now(), ttl), report.State.Latency)
 		} else {
 			_ = l.close()
 		}
 		reached.protocol = true
 	}
 	if report.State.Transport == "" {
-		report.State.Transport = s.o.Transport
+		report.State.Transport = s.opts.Transport
 	}
 	steps := s.steps()
 	if err == nil {
 		report.Passed = steps
 		return report, nil
 	}
-	report.Failed = reached.failed(s.o.Transport, err)
+	report.Failed = reached.failed(s.opts.Transport, err)
 	if !slices.Contains(steps, report.Failed) {
 		report.Failed = StepHTTP // there is no TLS to fail at
 	}
@@ -113,7 +115,7 @@ func (s *Server) reach(ctx context.Context, how *linkOpener) (linkAccess, link, 
 	if err != nil {
 		return a, nil, err
 	}
-	attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
+	attempt, cancel := context.WithTimeout(ctx, s.opts.Timeouts.Connect)
 	defer cancel()
 	l, err := how.openLink(attempt, linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: math.MaxInt})
 	return a, l, err
@@ -130,12 +132,12 @@ func (s *Server) adopt(a linkAccess, l link, known *listed, took time.Duration) 
 		_ = l.close()
 		known.offer.Tools = marked(known.offer.Tools)
 		known.until = time.Time{}
-		s.offers.Store(known)
+		s.lastOffer.Store(known)
 		return
 	}
-	s.offers.Store(known)
+	s.lastOffer.Store(known)
 	everybody := linkAccess{credentialsDigest: a.credentialsDigest, ownProcess: a.ownProcess}
-	sess := &session{tableKeys: []string{everybody.linkKey(true)}, credentialsDigest: a.credentialsDigest, ready: make(chan struct{}), link: l, lastUsed: s.o.Now()}
+	sess := &session{tableKeys: []string{everybody.linkKey(true)}, credentialsDigest: a.credentialsDigest, ready: make(chan struct{}), link: l, lastUsed: s.opts.Now()}
 	close(sess.ready)
 	s.mu.Lock()
 	spare := s.closed || s.sessions[sess.tableKeys[0]] != nil
@@ -156,18 +158,18 @@ func (s *Server) adopt(a linkAccess, l link, known *listed, took time.Duration) 
 func (s *Server) probeError(err error) error {
 	if e, own := errors.AsType[*wire.Error](err); own {
 		e = s.scrubError(e)
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + s.o.ID + " answered: " + clipText(e.Message), Cause: e}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + s.opts.ID + " answered: " + clipText(e.Message), Cause: e}
 	}
 	out := *junctor.AsError(err)
-	out.Message = s.o.Scrub(describeError(&out))
+	out.Message = s.opts.Scrub(describeError(&out))
 	return &out
 }
 
 func (s *Server) steps() []Step {
 	switch {
-	case s.o.Transport == TransportStdio:
+	case s.opts.Transport == TransportStdio:
 		return []Step{StepAddress, StepProtocol, StepList}
-	case s.o.URL.Scheme == "https":
+	case s.opts.URL.Scheme == "https":
 		return []Step{StepAddress, StepTLS, StepHTTP, StepAuthentication, StepProtocol, StepList}
 	default:
 		return []Step{StepAddress, StepHTTP, StepAuthentication, StepProtocol, StepList}
@@ -234,14 +236,14 @@ func (s *Server) hint(step Step, err error) string {
 	switch step {
 	case StepAddress:
 		switch {
-		case s.o.Transport == TransportStdio:
+		case s.opts.Transport == TransportStdio:
 			return "check that the program is installed and that its name is right"
 		case code == junctor.CodeDenied:
 			return "allow its address range with --egress-allow, or use a public https address"
 		}
 		return "check the host and port of the URL, and that the server is running"
 	case StepTLS:
-		return "check that the URL's scheme is right, and that the server's certificate is valid for " + s.o.URL.Hostname()
+		return "check that the URL's scheme is right, and that the server's certificate is valid for " + s.opts.URL.Hostname()
 	case StepHTTP:
 		if code == junctor.CodeTimeout {
 			return "the server took the connection and does not answer: look at its log"
@@ -249,17 +251,17 @@ func (s *Server) hint(step Step, err error) string {
 		return "the server fails: look at its log, or try again later"
 	case StepAuthentication:
 		if r := RefusalOf(err); r != nil && strings.Contains(r.Challenge, "resource_metadata") {
-			return "people log in to it: add it with the auth type oauth (--oauth), then junctor server login " + s.o.ID
+			return "people log in to it: add it with the auth type oauth (--oauth), then junctor server login " + s.opts.ID
 		}
 		return "give valid credentials: a bearer token, an API key header, or a user and password, as the server wants them"
 	case StepProtocol:
-		if s.o.Transport == TransportStdio {
+		if s.opts.Transport == TransportStdio {
 			return "check that the command starts an MCP server that speaks on its standard output, and nothing else does"
 		}
-		if path := s.o.URL.Path; path == "" || path == "/" {
+		if path := s.opts.URL.Path; path == "" || path == "/" {
 			return "check the path of the URL: MCP servers are often at /mcp, or at /sse"
 		}
-		return "check that an MCP server is at this URL: often the path ends in /mcp or /sse" + sseHint(s.o.Transport)
+		return "check that an MCP server is at this URL: often the path ends in /mcp or /sse" + sseHint(s.opts.Transport)
 	case StepList:
 		return "the server connects but cannot list what it offers: look at its log"
 	}

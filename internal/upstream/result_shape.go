@@ -19,7 +19,7 @@ func checkShape(kind junctor.Kind, body []byte) string {
 	case junctor.KindPrompt:
 		return checkEach(body, "messages", checkMessage)
 	case junctor.KindCompletion:
-		return checkEach(wire.Get(body, "completion"), "values", wantString)
+		return checkEach(wire.Get(body, "completion"), "values", checkString)
 	default:
 		return ""
 	}
@@ -70,14 +70,14 @@ func checkBlock(block []byte, at string) string {
 	}
 	switch kind {
 	case "text":
-		return wantString(wire.Get(block, "text"), at+".text")
+		return checkString(wire.Get(block, "text"), at+".text")
 	case "image", "audio":
-		if why := wantString(wire.Get(block, "data"), at+".data"); why != "" {
+		if why := checkString(wire.Get(block, "data"), at+".data"); why != "" {
 			return why
 		}
-		return wantString(wire.Get(block, "mimeType"), at+".mimeType")
+		return checkString(wire.Get(block, "mimeType"), at+".mimeType")
 	case "resource_link":
-		return wantString(wire.Get(block, "uri"), at+".uri")
+		return checkString(wire.Get(block, "uri"), at+".uri")
 	case "resource":
 		return checkContents(wire.Get(block, "resource"), at+".resource")
 	}
@@ -85,7 +85,7 @@ func checkBlock(block []byte, at string) string {
 }
 
 func checkContents(contents []byte, at string) string {
-	if why := wantString(wire.Get(contents, "uri"), at+".uri"); why != "" {
+	if why := checkString(wire.Get(contents, "uri"), at+".uri"); why != "" {
 		return why
 	}
 	for _, key := range []string{"text", "blob"} {
@@ -105,7 +105,7 @@ func checkMessage(message []byte, at string) string {
 
 func isString(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
 
-func wantString(value []byte, at string) string {
+func checkString(value []byte, at string) string {
 	if isString(value) {
 		return ""
 	}

@@ -14,60 +14,60 @@ import (
 
 // Server is one MCP server as a backend. It connects when it is first used.
 type Server struct {
-	o       Options
-	info    []byte // clientInfo, as it is sent
-	opener  *linkOpener
-	breaker breaker
+	opts       Options
+	clientInfo []byte // clientInfo, as it is sent
+	linkOpener *linkOpener
+	breaker    breaker
 
-	outbounds  sync.Pool
-	tokens     atomic.Uint64
-	isolated   atomic.Pointer[string] // why; nil is not
-	offers     atomic.Pointer[listed]
-	lastDigest atomic.Pointer[headerDigest]
-	reading    chan struct{} // holds one while the offer is read
+	paramBuilders   sync.Pool
+	lastToken       atomic.Uint64
+	isolationReason atomic.Pointer[string] // why; nil is not
+	lastOffer       atomic.Pointer[listed]
+	lastDigest      atomic.Pointer[headerDigest]
+	listing         chan struct{} // holds one while the offer is read
 
 	conditional conditional
-	pages       pages
+	pageCache   pages
 
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	jobs   backgroundGroup
+	ctx        context.Context // ends with Close
+	cancel     context.CancelFunc
+	background backgroundGroup
 
-	mu          sync.Mutex
-	closed      bool
-	sessions    map[string]*session
-	live        map[*session]struct{}     // those with links that are not closed
-	own         map[string]map[string]int // URIs that callers wait to hear of on their own sessions, by the session's key
-	tidying     *time.Timer
-	followed    *session // whose stream is listened to; it may be over
-	parked      map[string]*call
-	taskCalls   map[string]*call       // that wait for the results of tasks, by the ids that their principals know
-	openedTasks map[string]*openedTask // by the same
-	taskStreams int                    // that are open for one task each
-	state       State
+	mu              sync.Mutex
+	closed          bool
+	sessions        map[string]*session
+	live            map[*session]struct{}     // those with links that are not closed
+	ownSubscribers  map[string]map[string]int // URIs that callers wait to hear of on their own sessions, by the session's key
+	cleanupTimer    *time.Timer
+	followedSession *session // whose stream is listened to; it may be over
+	parkedCalls     map[string]*interactiveCall
+	taskCalls       map[string]*interactiveCall // that wait for the results of tasks, by the ids that their principals know
+	openedTasks     map[string]*openedTask      // by the same
+	taskStreams     int                         // that are open for one task each
+	state           State
 
 	watch watch
 }
 
 // New checks the options. Nothing is dialled or started before it is needed.
 func New(o Options) (*Server, error) {
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	o.setDefaults()
 	s := &Server{
-		o: o, info: o.clientInfo(), reading: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now, onDemand: o.OnDemand},
-		sessions: map[string]*session{}, live: map[*session]struct{}{}, own: map[string]map[string]int{}, parked: map[string]*call{},
-		taskCalls: map[string]*call{}, openedTasks: map[string]*openedTask{},
+		opts: o, clientInfo: o.clientInfo(), listing: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now, onDemand: o.OnDemand},
+		sessions: map[string]*session{}, live: map[*session]struct{}{}, ownSubscribers: map[string]map[string]int{}, parkedCalls: map[string]*interactiveCall{},
+		taskCalls: map[string]*interactiveCall{}, openedTasks: map[string]*openedTask{},
 		watch: newWatch(),
 	}
-	s.opener = &linkOpener{opts: &s.o, paramHeaders: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
+	s.linkOpener = &linkOpener{opts: &s.opts, paramHeaders: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
 	if o.Isolated != "" {
-		s.isolated.Store(&o.Isolated)
+		s.isolationReason.Store(&o.Isolated)
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if o.Known != nil {
-		s.offers.Store(newListed(o.Known, time.Time{}, 0))
+		s.lastOffer.Store(newListed(o.Known, time.Time{}, 0))
 		s.conditional.tools = slices.DeleteFunc(slices.Clone(o.Known.Tools), func(t catalog.ToolDef) bool { return !t.Conditional })
 		s.conditional.plain = without(o.Known.Tools, s.conditional.tools)
 	}
@@ -79,18 +79,18 @@ func New(o Options) (*Server, error) {
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
-	if s.tidying != nil {
-		s.tidying.Stop()
+	if s.cleanupTimer != nil {
+		s.cleanupTimer.Stop()
 	}
-	for handle, c := range s.parked {
-		c.timer.Stop()
+	for handle, c := range s.parkedCalls {
+		c.expiryTimer.Stop()
 		c.cancel()
-		delete(s.parked, handle)
+		delete(s.parkedCalls, handle)
 	}
 	s.mu.Unlock()
 	s.cancel()
 	s.watch.updates.close()
-	s.jobs.close()
+	s.background.close()
 	s.mu.Lock()
 	left := make([]*session, 0, len(s.live))
 	for sess := range s.live {
@@ -131,23 +131,23 @@ type State struct {
 func (s *Server) State() State {
 	s.mu.Lock()
 	st := s.state
-	st.Sessions, st.Parked = len(s.live), len(s.parked)
+	st.Sessions, st.Parked = len(s.live), len(s.parkedCalls)
 	s.mu.Unlock()
 	if st.Transport == "" {
-		st.Transport = s.o.Transport
+		st.Transport = s.opts.Transport
 	}
 	st.Isolation = s.effectiveIsolation()
-	if why := s.isolated.Load(); why != nil {
+	if why := s.isolationReason.Load(); why != nil {
 		st.Isolated = *why
 	}
-	if s.o.Command != nil {
-		st.Processes = s.o.Command.pool.countRunning()
+	if s.opts.Command != nil {
+		st.Processes = s.opts.Command.pool.countRunning()
 	}
-	st.count(s.known())
+	st.countItems(s.known())
 	return st
 }
 
-func (st *State) count(o *catalog.Offer) {
+func (st *State) countItems(o *catalog.Offer) {
 	if o == nil {
 		return
 	}
@@ -158,8 +158,8 @@ func (st *State) count(o *catalog.Offer) {
 	st.Tools, st.Resources, st.Templates, st.Prompts = len(names), len(o.Resources), len(o.Templates), len(o.Prompts)
 }
 
-// describe fills in what a link's handshake said.
-func (st *State) describe(l link, o *Options) {
+// addHandshake fills in what a link's handshake said.
+func (st *State) addHandshake(l link, o *Options) {
 	st.Era, st.Version = string(eraLegacy), l.protocolVersion()
 	if l.isModern() {
 		st.Era = string(eraModern)
@@ -180,12 +180,12 @@ func (s *Server) recordAnswer(l link, took time.Duration, err error) {
 		return
 	}
 	if err != nil {
-		s.state.Connected, s.state.LastError = false, s.o.Scrub(describeError(err))
+		s.state.Connected, s.state.LastError = false, s.opts.Scrub(describeError(err))
 		return
 	}
 	s.state.Connected, s.state.LastError = true, ""
-	s.state.LastSeen, s.state.Latency = s.o.Now(), took
+	s.state.LastSeen, s.state.Latency = s.opts.Now(), took
 	if s.state.Era == "" || s.state.Version != l.protocolVersion() {
-		s.state.describe(l, &s.o)
+		s.state.addHandshake(l, &s.opts)
 	}
 }

@@ -96,11 +96,11 @@ func (s *Server) acquireSession(ctx context.Context, a linkAccess) (*session, er
 // findSession gives the session for a and counts its use, or one that is being opened
 // and has to be waited for first.
 func (s *Server) findSession(a linkAccess) (sess, first *session, err error) {
-	known, _ := s.opener.knownEra()
+	known, _ := s.linkOpener.knownEra()
 	key := a.linkKey(known == eraModern)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sess = s.sessions[key]; sess == nil && s.o.Transport == TransportStdio {
+	if sess = s.sessions[key]; sess == nil && s.opts.Transport == TransportStdio {
 		// No process is started that another could stand in for.
 		for _, other := range s.sessions {
 			switch {
@@ -113,7 +113,7 @@ func (s *Server) findSession(a linkAccess) (sess, first *session, err error) {
 		}
 	}
 	if sess == nil && a.existingOnly {
-		return nil, nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + s.o.ID + " is not running", Cause: errNotBegun}
+		return nil, nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + s.opts.ID + " is not running", Cause: errNotBegun}
 	}
 	if sess == nil {
 		if sess, err = s.beginSession(key, a); err != nil {
@@ -128,23 +128,23 @@ func (s *Server) findSession(a linkAccess) (sess, first *session, err error) {
 // beginSession starts to open a session; mu is held.
 func (s *Server) beginSession(key string, a linkAccess) (*session, error) {
 	if s.closed {
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.o.ID)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.opts.ID)
 	}
 	if most := s.maxLinks(); s.countOpen() >= most && !s.evictIdleSession() {
 		return nil, &junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second,
-			Message: "server " + s.o.ID + " has as many sessions as it may (" + strconv.Itoa(most) + "), and all are in use; try again, or raise its max_sessions",
+			Message: "server " + s.opts.ID + " has as many sessions as it may (" + strconv.Itoa(most) + "), and all are in use; try again, or raise its max_sessions",
 		}
 	}
 	a = a.copyForKeeping()
 	sess := &session{
-		tableKeys: []string{key}, access: a, credentialsDigest: a.credentialsDigest, credentialsOwner: a.credentialsOwner, ready: make(chan struct{}), lastUsed: s.o.Now(), logLevel: logLevel{changing: make(chan struct{}, 1)},
-		mayAsk: abilitiesOf(a.capabilities).any(),
+		tableKeys: []string{key}, access: a, credentialsDigest: a.credentialsDigest, credentialsOwner: a.credentialsOwner, ready: make(chan struct{}), lastUsed: s.opts.Now(), logLevel: logLevel{changing: make(chan struct{}, 1)},
+		mayAsk: abilitiesOf(a.capabilities).canAnswerAny(),
 	}
 	s.sessions[key] = sess
 	s.live[sess] = struct{}{}
 	// Opening goes on when the caller who began it is gone: others may wait.
-	s.jobs.start(func() { s.openSession(sess, a) })
+	s.background.start(func() { s.openSession(sess, a) })
 	s.scheduleCleanup()
 	return sess, nil
 }
@@ -165,7 +165,7 @@ func (s *Server) openSession(sess *session, a linkAccess) {
 	begun := time.Now()
 	op := linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: s.maxLinks(), onAmbiguous: s.ambiguityHandler(sess, a)}
 	if a.credentialsOwner != "" {
-		op.client, op.stream = s.o.Own(a.credentialsOwner)
+		op.client, op.stream = s.opts.Own(a.credentialsOwner)
 	}
 	l, err := s.connectWithRetries(s.ctx, op)
 	if err != nil {
@@ -198,7 +198,7 @@ func (s *Server) openSession(sess *session, a linkAccess) {
 	}
 	close(sess.ready)
 	if sess.mayAsk && a.credentialsOwner == "" {
-		s.jobs.start(func() { s.lookAround(s.ctx, l) })
+		s.background.start(func() { s.lookAround(s.ctx, l) })
 	}
 	s.wakeUp()
 }
@@ -215,8 +215,8 @@ func (nopHandler) answerRequest(context.Context, string, []byte) ([]byte, error)
 // twice, a network error once, a refused credential never.
 func (s *Server) connectWithRetries(ctx context.Context, op linkSettings) (link, error) {
 	for try := 1; ; try++ {
-		attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
-		l, err := s.opener.openLink(attempt, op)
+		attempt, cancel := context.WithTimeout(ctx, s.opts.Timeouts.Connect)
+		l, err := s.linkOpener.openLink(attempt, op)
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return l, err
@@ -224,7 +224,7 @@ func (s *Server) connectWithRetries(ctx context.Context, op linkSettings) (link,
 		most := 1
 		switch junctor.CodeOf(err) {
 		case junctor.CodeTimeout:
-			if s.o.Transport != TransportStdio { // a process that is slow to start is not made faster by another
+			if s.opts.Transport != TransportStdio { // a process that is slow to start is not made faster by another
 				most = maxConnectTries
 			}
 		case junctor.CodeUnreachable:
@@ -244,7 +244,7 @@ func (s *Server) connectWithRetries(ctx context.Context, op linkSettings) (link,
 func (s *Server) releaseSession(sess *session) {
 	s.mu.Lock()
 	sess.activeCalls--
-	sess.lastUsed = s.o.Now()
+	sess.lastUsed = s.opts.Now()
 	last := sess.removed && sess.activeCalls == 0
 	s.mu.Unlock()
 	if last {
@@ -271,7 +271,7 @@ func (s *Server) removeFromTable(sess *session) {
 
 // closeInBackground closes the link of a session that nobody uses, in the background.
 func (s *Server) closeInBackground(sess *session) {
-	s.jobs.start(func() {
+	s.background.start(func() {
 		<-sess.ready
 		s.closeLink(sess)
 	})
@@ -291,10 +291,10 @@ func (s *Server) closeLink(sess *session) {
 // hasSubscribers says whether somebody waits to hear of resources by way of a session;
 // mu is held.
 func (s *Server) hasSubscribers(sess *session) bool {
-	if len(s.own[sess.tableKeys[0]]) > 0 {
+	if len(s.ownSubscribers[sess.tableKeys[0]]) > 0 {
 		return true
 	}
-	if s.followed != sess {
+	if s.followedSession != sess {
 		return false
 	}
 	uris, _ := s.watch.subs.uris()
@@ -318,17 +318,17 @@ func (s *Server) evictIdleSession() bool {
 
 // scheduleCleanup closes idle sessions in a while; mu is held.
 func (s *Server) scheduleCleanup() {
-	if s.tidying != nil || s.closed {
+	if s.cleanupTimer != nil || s.closed {
 		return
 	}
-	s.tidying = time.AfterFunc(s.o.Timeouts.Idle/2+time.Millisecond, s.closeIdleSessions)
+	s.cleanupTimer = time.AfterFunc(s.opts.Timeouts.Idle/2+time.Millisecond, s.closeIdleSessions)
 }
 
 func (s *Server) closeIdleSessions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tidying = nil
-	oldest := s.o.Now().Add(-s.o.Timeouts.Idle)
+	s.cleanupTimer = nil
+	oldest := s.opts.Now().Add(-s.opts.Timeouts.Idle)
 	for _, sess := range s.sessions {
 		if sess.activeCalls == 0 && !sess.lastUsed.After(oldest) && !s.hasSubscribers(sess) && !s.works(sess) {
 			s.retireSession(sess)
@@ -345,8 +345,8 @@ func (s *Server) reportRefusal(owner string, err error) bool {
 	if junctor.CodeOf(err) != junctor.CodeUnauthenticated {
 		return false
 	}
-	if s.o.Refused != nil {
-		s.o.Refused(owner)
+	if s.opts.Refused != nil {
+		s.opts.Refused(owner)
 	}
 	return owner != ""
 }
@@ -361,7 +361,7 @@ func (s *Server) recordOutcome(sess *session, took time.Duration, err error) {
 	}
 	s.breaker.failed(sess.credentialsDigest, err)
 	own := s.reportRefusal(sess.credentialsOwner, err)
-	if s.o.OnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
+	if s.opts.OnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		return // it is this call that wants a login
 	}
 	switch code := junctor.CodeOf(err); {
@@ -373,9 +373,9 @@ func (s *Server) recordOutcome(sess *session, took time.Duration, err error) {
 	}
 	if isLinkOver(err) || junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		if sess.link.isModern() {
-			s.opener.forgetEra()
+			s.linkOpener.forgetEra()
 		}
 		s.dropSession(sess)
-		s.pages.dropAll() // it may have been started anew, with others
+		s.pageCache.dropAll() // it may have been started anew, with others
 	}
 }

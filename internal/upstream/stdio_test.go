@@ -45,7 +45,7 @@ func newRig(t testing.TB, role string) *rig {
 		ID: "raw", Transport: TransportStdio, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Command: &Command{Program: runs(os.Args[0], "play-"+role), Env: []string{"ROLL=" + roll, "SECRET=s3cr3t-canary"}},
 	}
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		t.Fatal(err)
 	}
 	o.setDefaults()

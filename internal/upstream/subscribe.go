@@ -136,7 +136,7 @@ func (s *Server) interests(l link) ([]byte, uint64) {
 	if members == nil {
 		return nil, gen
 	}
-	return s.o.baseParams(wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, members...)}), gen
+	return s.opts.baseParams(wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, members...)}), gen
 }
 
 // subscription begins or ends to hear of a resource. Callers share what the
@@ -199,7 +199,7 @@ func (s *Server) setSubscription(ctx context.Context, uri string, on bool, gen u
 	}
 	granted, err := s.watch.subs.await(ctx, uri, gen)
 	if err == nil && !granted {
-		err = junctor.Errorf(junctor.CodeNotFound, "server %s does not tell when %s changes", s.o.ID, clipText(uri))
+		err = junctor.Errorf(junctor.CodeNotFound, "server %s does not tell when %s changes", s.opts.ID, clipText(uri))
 	}
 	return err
 }

@@ -129,9 +129,9 @@ func (s *Server) opened(sess *session, a linkAccess, id string, task []byte) *op
 		return nil
 	}
 	a = a.copyForKeeping()
-	t := &openedTask{id: id, own: own, party: a.principalID, client: a.clientSession, sess: sess, access: a, until: s.o.Now().Add(openTask)}
+	t := &openedTask{id: id, own: own, party: a.principalID, client: a.clientSession, sess: sess, access: a, until: s.opts.Now().Add(openTask)}
 	if ms, ok := wire.Int(wire.Get(task, "ttlMs")); ok && ms >= 0 {
-		t.until = s.o.Now().Add(time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond)
+		t.until = s.opts.Now().Add(time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *Server) opened(sess *session, a linkAccess, id string, task []byte) *op
 	}
 	if len(s.openedTasks) >= maxTasks {
 		for _, old := range s.openedTasks {
-			if old.seen || !s.o.Now().Before(old.until) {
+			if old.seen || !s.opts.Now().Before(old.until) {
 				s.forgetTask(old)
 			}
 		}
@@ -190,7 +190,7 @@ func (s *Server) forgetTask(t *openedTask) {
 func (s *Server) works(sess *session) bool {
 	some := false
 	for _, t := range sess.tasks {
-		if !s.o.Now().Before(t.until) {
+		if !s.opts.Now().Before(t.until) {
 			s.forgetTask(t)
 		} else if !t.seen {
 			some = true
@@ -236,10 +236,10 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 		}
 	}
 	if err == nil {
-		err = s.o.checkTask(body)
+		err = s.opts.checkTask(body)
 	}
 	if err != nil {
-		return catalog.Result{}, s.o.checkError(err)
+		return catalog.Result{}, s.opts.checkError(err)
 	}
 	if ended(statusOfTask(body)) {
 		s.closedTask(req.Task, body)
@@ -259,8 +259,8 @@ type taskOn struct {
 func (t *taskOn) ask(ctx context.Context, method string) ([]byte, error) {
 	l := t.sess.link
 	begun := time.Now()
-	var out outbound
-	out.write(t.s, t.req, l.isModern(), "")
+	var out paramsBuilder
+	out.writeParams(t.s, t.req, l.isModern(), "")
 	body, err := l.roundTrip(ctx, method, out.params, nil)
 	t.s.recordOutcome(t.sess, time.Since(begun), err)
 	return body, err
@@ -301,7 +301,7 @@ func (t *taskOn) legacy(ctx context.Context) ([]byte, error) {
 		c := t.s.taskCalls[t.req.Task]
 		t.s.mu.Unlock()
 		if c != nil {
-			c.answer(t.req.Input.Responses)
+			c.answerQuestions(t.req.Input.Responses)
 		}
 		return []byte(`{}`), nil // what nobody asked for is ignored
 	case junctor.KindTaskCancel:

@@ -24,9 +24,9 @@ func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
 		defer cancel()
 	}
 	for {
-		if asks := c.requests(); asks != nil {
-			if err := waitContext(limit, t.s.o.Timeouts.Gather); err == nil {
-				asks = c.requests() // and those that came with it
+		if asks := c.inputRequests(); asks != nil {
+			if err := waitContext(limit, t.s.opts.Timeouts.Gather); err == nil {
+				asks = c.inputRequests() // and those that came with it
 			}
 			if asks != nil {
 				return wire.AppendObject(nil, task, nil,
@@ -43,7 +43,7 @@ func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
 				return now, nil // it was the wait that ended
 			}
 			return t.inline(ctx, now, c.body, c.err)
-		case <-c.asked:
+		case <-c.questionAdded:
 		case <-limit.Done():
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -56,37 +56,37 @@ func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
 // taskCall gives the open request for a task's result, and begins it where there
 // is none; nil where the server is being closed. It is given up when nobody has
 // come back for it in the time that a call may be parked.
-func (s *Server) taskCall(req *catalog.Request, a linkAccess) *call {
+func (s *Server) taskCall(req *catalog.Request, a linkAccess) *interactiveCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.taskCalls[req.Task]; c != nil {
-		c.timer.Reset(s.o.Timeouts.Park)
+		c.expiryTimer.Reset(s.opts.Timeouts.Park)
 		return c
 	}
-	c := &call{
-		s: s, can: abilitiesOf(a.capabilities), who: req.Principal, prefix: rand.Text()[:8] + ".",
-		asked: make(chan struct{}, 1), done: make(chan struct{}),
+	c := &interactiveCall{
+		s: s, abilities: abilitiesOf(a.capabilities), principal: req.Principal, keyPrefix: rand.Text()[:8] + ".",
+		questionAdded: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	kept := keep(req)
+	kept := copyRequest(req)
 	kept.Wait = true
 	a = a.copyForKeeping()
 	run, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
-	started := s.jobs.start(func() {
+	started := s.background.start(func() {
 		defer close(c.done)
 		defer cancel()
 		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the server's end is the call's, too
-		c.body, _, c.err = s.attempt(run, kept, a, "", c)
+		c.body, _, c.err = s.sendWithRetries(run, kept, a, "", c)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		c.timer.Stop()
+		c.expiryTimer.Stop()
 		delete(s.taskCalls, kept.Task)
 	})
 	if !started {
 		cancel()
 		return nil
 	}
-	c.timer = time.AfterFunc(s.o.Timeouts.Park, cancel)
+	c.expiryTimer = time.AfterFunc(s.opts.Timeouts.Park, cancel)
 	s.taskCalls[req.Task] = c
 	return c
 }

@@ -40,17 +40,17 @@ func (s *Server) streamTask(t *openedTask) {
 	if t.watched || t.over || s.taskStreams >= maxTaskStreams {
 		return
 	}
-	if t.watched = s.jobs.start(func() { s.followTask(t) }); t.watched {
+	if t.watched = s.background.start(func() { s.followTask(t) }); t.watched {
 		s.taskStreams++
 	}
 }
 
 // followTask keeps the stream of a task open.
 func (s *Server) followTask(t *openedTask) {
-	ctx, cancel := context.WithTimeout(s.ctx, t.until.Sub(s.o.Now()))
+	ctx, cancel := context.WithTimeout(s.ctx, t.until.Sub(s.opts.Now()))
 	defer cancel()
 	ids := append(wire.AppendString([]byte{'['}, t.own), ']')
-	params := s.o.paramsWith(oursTasks,
+	params := s.opts.paramsWith(gatewayTaskCapabilities,
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
 		err := t.sess.link.listen(ctx, params, &taskListener{ctx: ctx, s: s, task: t, stopStream: cancel})
@@ -85,13 +85,13 @@ func (e *taskListener) handleNotification(method string, params []byte) {
 			e.stopStream()
 			return
 		}
-		e.s.jobs.start(e.readTask)
+		e.s.background.start(e.readTask)
 	}
 }
 
 // readTask asks how the task is: it may have changed while nobody listened.
 func (e *taskListener) readTask() {
-	params := e.s.o.paramsWith(oursTasks, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.own)})
+	params := e.s.opts.paramsWith(gatewayTaskCapabilities, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.own)})
 	task, err := e.task.sess.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
 	if err != nil {
 		return // whatever is told from now on is heard

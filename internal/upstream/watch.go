@@ -61,7 +61,7 @@ func (s *Server) Watch(notify func(catalog.Event)) {
 // follow starts to follow the server in the background; watch.mu is held.
 func (s *Server) follow() {
 	if !s.watch.started {
-		s.watch.started = s.jobs.start(s.following)
+		s.watch.started = s.background.start(s.following)
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *Server) following() {
 		if !s.sleepy(err) {
 			wait = time.After(jitter(backoff(firstFollow, mostFollow, failures-1)))
 		}
-		s.o.Logger.Debug("a server is not followed for now", "server", s.o.ID, "error", s.o.Scrub(err.Error()))
+		s.opts.Logger.Debug("a server is not followed for now", "server", s.opts.ID, "error", s.opts.Scrub(err.Error()))
 	}
 }
 
@@ -109,14 +109,14 @@ func (s *Server) following() {
 // command, which is not kept running for its lists.
 func (s *Server) sleepy(err error) bool {
 	uris, _ := s.watch.subs.uris()
-	return junctor.CodeOf(err) == junctor.CodeUnauthenticated || s.o.Transport == TransportStdio && len(uris) == 0
+	return junctor.CodeOf(err) == junctor.CodeUnauthenticated || s.opts.Transport == TransportStdio && len(uris) == 0
 }
 
 // lazy says that no process is started to hear of changes: what the command
 // offers is known, and nobody waits to hear of a resource.
 func (s *Server) lazy() bool {
 	uris, _ := s.watch.subs.uris()
-	return s.o.Transport == TransportStdio && len(uris) == 0 && len(s.tools()) > 0
+	return s.opts.Transport == TransportStdio && len(uris) == 0 && len(s.tools()) > 0
 }
 
 // attend follows the server over one link, until that ends.
@@ -131,9 +131,9 @@ func (s *Server) attend(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.followed = sess
+	s.followedSession = sess
 	s.mu.Unlock()
-	if s.o.Transport == TransportStdio {
+	if s.opts.Transport == TransportStdio {
 		s.releaseSession(sess) // it may be stopped when nobody calls
 	} else {
 		defer s.releaseSession(sess)
@@ -219,14 +219,14 @@ func (s *Server) isGone(sess *session) bool {
 // staleIn is when the list has to be read again. A command is not kept running
 // for that: its list is read when it is started.
 func (s *Server) staleIn() time.Duration {
-	l := s.offers.Load()
+	l := s.lastOffer.Load()
 	if l == nil {
-		return s.o.TTL
+		return s.opts.TTL
 	}
-	if s.o.Transport == TransportStdio {
+	if s.opts.Transport == TransportStdio {
 		return math.MaxInt64
 	}
-	return max(l.until.Sub(s.o.Now()), time.Millisecond)
+	return max(l.until.Sub(s.opts.Now()), time.Millisecond)
 }
 
 // reread reads the list now, or only if nobody else has done so meanwhile. A
@@ -249,7 +249,7 @@ func (s *Server) reread(ctx context.Context, ifStale bool) error {
 
 // announced notes that the server says that a list changed.
 func (s *Server) announced(method string) {
-	s.pages.dropAll()
+	s.pageCache.dropAll()
 	s.watch.mu.Lock()
 	switch method {
 	case wire.NoteToolsListChanged:
@@ -282,7 +282,7 @@ func (e *listening) start(ctx context.Context, s *Server, sess *session) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended, done := make(chan error, 1), make(chan struct{})
 	e.cancel, e.ended, e.done = cancel, ended, done
-	started := s.jobs.start(func() {
+	started := s.background.start(func() {
 		defer close(done)
 		ended <- l.listen(ctx, params, &catalogListener{s: s, sess: sess, generation: gen})
 	})
@@ -338,7 +338,7 @@ func (e *catalogListener) handleNotification(method string, params []byte) {
 		e.s.announced(method)
 	case wire.NoteResourceUpdated:
 		uri, ok := wire.String(wire.Get(params, "uri"))
-		if e.s.pages.dropURI(uri); ok && e.s.watch.subs.has(uri) {
+		if e.s.pageCache.dropURI(uri); ok && e.s.watch.subs.has(uri) {
 			e.s.watch.updates.add(uri, time.Now(), func(uri string) { e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri}) })
 		}
 	case wire.NoteTasksStatus:
