@@ -50,7 +50,7 @@ func (s *Server) doRequest(ctx context.Context, req *catalog.Request, sink catal
 	if err != nil {
 		return catalog.Result{}, err
 	}
-	if isPage(req) {
+	if isPageRead(req) {
 		return s.readPage(req, a, func() (catalog.Result, error) { return s.sendRequest(ctx, req, a, sink) })
 	}
 	return s.sendRequest(ctx, req, a, sink)

@@ -184,8 +184,8 @@ func TestConditionalTools(t *testing.T) {
 		r := newRig(t, "choosy")
 		r.Known = o
 		again := r.server(t, true)
-		if _, err := again.refresh(ctxFor(t), false); err != nil || !slices.Equal(names(again.known()), all) {
-			t.Errorf("%v, %v", names(again.known()), err)
+		if _, err := again.refreshOffer(ctxFor(t), false); err != nil || !slices.Equal(names(again.knownOffer()), all) {
+			t.Errorf("%v, %v", names(again.knownOffer()), err)
 		}
 	})
 	t.Run("caller", func(t *testing.T) {
@@ -206,11 +206,11 @@ func TestConditionalTools(t *testing.T) {
 		defer cancel()
 		select {
 		case e := <-events:
-			if e.Kind != catalog.EventChanged || !slices.Equal(names(s.known()), all) {
-				t.Errorf("%+v, %v", e, names(s.known()))
+			if e.Kind != catalog.EventChanged || !slices.Equal(names(s.knownOffer()), all) {
+				t.Errorf("%+v, %v", e, names(s.knownOffer()))
 			}
 		case <-ctx.Done():
-			t.Fatalf("not found: %v", names(s.known()))
+			t.Fatalf("not found: %v", names(s.knownOffer()))
 		}
 	})
 }
@@ -238,10 +238,10 @@ func TestBeginConnectsOnce(t *testing.T) {
 		if got := textOf(t, do(t, s, toolCall("where", `{}`))); got != "none" {
 			t.Errorf("%s: where says %q", when, got)
 		}
-		if _, err := s.refresh(ctxFor(t), false); err != nil {
+		if _, err := s.refreshOffer(ctxFor(t), false); err != nil {
 			t.Fatal(err)
 		}
-		tools := s.known().Tools
+		tools := s.knownOffer().Tools
 		if len(tools) != 2 || tools[0].Name != "where" || tools[0].Conditional || tools[1].Name != "elicit" || !tools[1].Conditional {
 			t.Errorf("%s: %+v", when, tools)
 		}
@@ -250,7 +250,7 @@ func TestBeginConnectsOnce(t *testing.T) {
 
 func TestConditionalToolsKeepTheirPlaces(t *testing.T) {
 	t.Parallel()
-	var c conditional
+	var c conditionalTools
 	tools := func(names ...string) (all []catalog.ToolDef) {
 		for _, name := range names {
 			all = append(all, catalog.ToolDef{Name: name})
@@ -269,9 +269,9 @@ func TestConditionalToolsKeepTheirPlaces(t *testing.T) {
 		{[]string{"w"}, true, []string{"b", "a", "z"}, "b a z w"},
 		{nil, true, nil, ""},
 	} {
-		c.saw(tools(tt.saw...), tt.all)
+		c.recordTools(tools(tt.saw...), tt.all)
 		var got []string
-		for _, tool := range c.complete(tools(tt.plain...)) {
+		for _, tool := range c.appendTo(tools(tt.plain...)) {
 			got = append(got, tool.Name)
 		}
 		if s := strings.Join(got, " "); s != tt.want {

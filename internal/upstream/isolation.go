@@ -265,7 +265,7 @@ func (s *Server) EndSession(client string) {
 // EndUser ends the links that were opened with a user's own credentials: they
 // are others now, or none. Calls on them that still run come to their end first.
 func (s *Server) EndUser(user string) {
-	s.pageCache.drop(func(_ pageKey, p *page) bool { return user != "" && p.owner == user })
+	s.pageCache.dropPages(func(_ pageKey, p *cachedPage) bool { return user != "" && p.credentialsOwner == user })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sess := range s.sessions {

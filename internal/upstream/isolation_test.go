@@ -111,7 +111,7 @@ func TestNobodyStartsAProcess(t *testing.T) {
 	s := r.server(t, false)
 	s.Watch(func(catalog.Event) {})
 	do(t, s, callerOf("a", "1"))
-	poll.Until(t, "a fresh list and one session", never, func() bool { return s.fresh() && s.State().Sessions == 1 })
+	poll.Until(t, "a fresh list and one session", never, func() bool { return s.isOfferFresh() && s.State().Sessions == 1 })
 	s.EndSession("1")
 	poll.Until(t, "the processes to end", never, func() bool { return s.State().Processes == 0 })
 	for range 20 {

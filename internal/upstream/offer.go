@@ -19,22 +19,22 @@ const (
 	minTTL   = 10 * time.Second
 )
 
-// listed is what the server offered when it was last asked.
-type listed struct {
-	offer *catalog.Offer
-	until time.Time // it is fresh until then
-	ttl   time.Duration
-	tools map[string]tool
+// listedOffer is what the server offered when it was last asked.
+type listedOffer struct {
+	offer      *catalog.Offer
+	freshUntil time.Time // it is fresh until then
+	ttl        time.Duration
+	tools      map[string]toolTraits
 }
 
-// tool is what calling one takes to know.
-type tool struct {
-	headers []wire.ParamHeader // arguments that a modern server wants in headers
-	task    string             // optional or required: runs as a task; "" does not
+// toolTraits is what calling one takes to know.
+type toolTraits struct {
+	paramHeaders []wire.ParamHeader // arguments that a modern server wants in headers
+	taskSupport  string             // optional or required: runs as a task; "" does not
 }
 
-func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
-	l := &listed{offer: o, until: at.Add(ttl), ttl: ttl, tools: make(map[string]tool, len(o.Tools))}
+func newListedOffer(o *catalog.Offer, at time.Time, ttl time.Duration) *listedOffer {
+	l := &listedOffer{offer: o, freshUntil: at.Add(ttl), ttl: ttl, tools: make(map[string]toolTraits, len(o.Tools))}
 	for i := range o.Tools {
 		def := &o.Tools[i]
 		if def.Version != "" && !def.Default {
@@ -45,20 +45,20 @@ func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
 		if support != "optional" && support != "required" {
 			support = ""
 		}
-		l.tools[def.Name] = tool{headers: headers, task: support}
+		l.tools[def.Name] = toolTraits{paramHeaders: headers, taskSupport: support}
 	}
 	return l
 }
 
-// tools are those of the last list.
-func (s *Server) tools() map[string]tool {
+// knownTools are those of the last list.
+func (s *Server) knownTools() map[string]toolTraits {
 	if l := s.lastOffer.Load(); l != nil {
 		return l.tools
 	}
 	return nil
 }
 
-func (s *Server) known() *catalog.Offer {
+func (s *Server) knownOffer() *catalog.Offer {
 	if l := s.lastOffer.Load(); l != nil {
 		return l.offer
 	}
@@ -70,38 +70,38 @@ func (s *Server) known() *catalog.Offer {
 // keeps its last one.
 func (s *Server) Offer(ctx context.Context) (*catalog.Offer, error) {
 	if l := s.lastOffer.Load(); l != nil {
-		if !s.opts.Now().Before(l.until) && (s.opts.Transport != TransportStdio || len(l.tools) == 0) {
+		if !s.opts.Now().Before(l.freshUntil) && (s.opts.Transport != TransportStdio || len(l.tools) == 0) {
 			s.wakeUp() // a command whose tools are known is started by its first call
 		}
 		return l.offer, nil
 	}
-	if _, err := s.refresh(ctx, true); err != nil {
+	if _, err := s.refreshOffer(ctx, true); err != nil {
 		return nil, s.callError(&catalog.Request{}, err)
 	}
 	s.wakeUp()
-	return s.known(), nil
+	return s.knownOffer(), nil
 }
 
-func (s *Server) fresh() bool {
+func (s *Server) isOfferFresh() bool {
 	l := s.lastOffer.Load()
-	return l != nil && s.opts.Now().Before(l.until)
+	return l != nil && s.opts.Now().Before(l.freshUntil)
 }
 
-// refresh reads what the server offers, and says whether that has changed. With
+// refreshOffer reads what the server offers, and says whether that has changed. With
 // ifStale it leaves a list that somebody else has just read.
-func (s *Server) refresh(ctx context.Context, ifStale bool) (changed bool, err error) {
-	return s.refreshOn(ctx, ifStale, false)
+func (s *Server) refreshOffer(ctx context.Context, ifStale bool) (changed bool, err error) {
+	return s.refreshOfferOn(ctx, ifStale, false)
 }
 
-// refreshOn is refresh, lazily or not: see access.
-func (s *Server) refreshOn(ctx context.Context, ifStale, lazy bool) (changed bool, err error) {
+// refreshOfferOn is refresh, lazily or not: see access.
+func (s *Server) refreshOfferOn(ctx context.Context, ifStale, lazy bool) (changed bool, err error) {
 	select {
 	case s.listing <- struct{}{}:
 		defer func() { <-s.listing }()
 	case <-ctx.Done():
 		return false, junctor.AsError(ctx.Err())
 	}
-	if ifStale && s.fresh() {
+	if ifStale && s.isOfferFresh() {
 		return false, nil
 	}
 	a, err := s.resolveAccess(ctx, nil, nil)
@@ -110,13 +110,13 @@ func (s *Server) refreshOn(ctx context.Context, ifStale, lazy bool) (changed boo
 	}
 	a.existingOnly = lazy
 	for try := 1; ; try++ {
-		if changed, err = s.refreshOnce(ctx, a); err == nil || try > 1 || ctx.Err() != nil || !isLinkOver(err) {
+		if changed, err = s.refreshOfferOnce(ctx, a); err == nil || try > 1 || ctx.Err() != nil || !isLinkOver(err) {
 			return changed, err
 		}
 	}
 }
 
-func (s *Server) refreshOnce(ctx context.Context, a linkAccess) (bool, error) {
+func (s *Server) refreshOfferOnce(ctx context.Context, a linkAccess) (bool, error) {
 	sess, err := s.acquireSession(ctx, a)
 	if err != nil {
 		return false, err
@@ -125,7 +125,7 @@ func (s *Server) refreshOnce(ctx context.Context, a linkAccess) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeouts.List)
 	defer cancel()
 	begun := time.Now()
-	offer, ttl, err := s.list(ctx, sess.link)
+	offer, ttl, err := s.readOffer(ctx, sess.link)
 	s.recordOutcome(sess, time.Since(begun), err)
 	if err != nil {
 		return false, err
@@ -133,16 +133,16 @@ func (s *Server) refreshOnce(ctx context.Context, a linkAccess) (bool, error) {
 	switch {
 	case sess.link.isModern():
 	case sess.mayAsk:
-		offer.Tools = s.conditional.among(offer.Tools)
+		offer.Tools = s.conditional.markAmong(offer.Tools)
 	default:
-		offer.Tools = s.conditional.complete(offer.Tools)
+		offer.Tools = s.conditional.appendTo(offer.Tools)
 	}
 	old := s.lastOffer.Load()
 	if old != nil && sameOffer(old.offer, offer) {
-		s.lastOffer.Store(&listed{offer: old.offer, tools: old.tools, until: s.opts.Now().Add(ttl), ttl: ttl})
+		s.lastOffer.Store(&listedOffer{offer: old.offer, tools: old.tools, freshUntil: s.opts.Now().Add(ttl), ttl: ttl})
 		return false, nil
 	}
-	s.lastOffer.Store(newListed(offer, s.opts.Now(), ttl))
+	s.lastOffer.Store(newListedOffer(offer, s.opts.Now(), ttl))
 	if old != nil && !sameItems(old.offer, offer) {
 		s.pageCache.dropAll()
 	}
@@ -151,8 +151,8 @@ func (s *Server) refreshOnce(ctx context.Context, a linkAccess) (bool, error) {
 
 func sameOffer(a, b *catalog.Offer) bool { return reflect.DeepEqual(a, b) }
 
-// list reads all that a server declares to have, all lists at once.
-func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duration, error) {
+// readOffer reads all that a server declares to have, all lists at once.
+func (s *Server) readOffer(ctx context.Context, l link) (*catalog.Offer, time.Duration, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	caps := l.serverCapabilities()
@@ -161,9 +161,9 @@ func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duratio
 		Instructions: s.opts.Scrub(l.serverInstructions()), Completions: has("completions"), Logging: has("logging"),
 		Tasks: makesTasks(l), Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
 	}
-	p := pager{s: s, l: l, ttl: s.opts.TTL, cancel: cancel}
+	p := listReader{server: s, link: l, ttl: s.opts.TTL, cancel: cancel}
 	if has("tools") {
-		p.read(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
+		p.startList(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
 			if l.isModern() && offer.Tasks && wire.Get(raw, "execution") == nil {
 				// What a legacy client has to read to ask for a task.
 				raw = wire.AppendObject(nil, raw, nil, wire.Member{Key: "execution", Value: []byte(`{"taskSupport":"optional"}`)})
@@ -172,15 +172,15 @@ func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duratio
 		})
 	}
 	if has("resources") {
-		p.read(ctx, wire.MethodResourcesList, "resources", "uri", func(uri string, raw []byte) {
+		p.startList(ctx, wire.MethodResourcesList, "resources", "uri", func(uri string, raw []byte) {
 			offer.Resources = append(offer.Resources, catalog.ResourceDef{URI: uri, JSON: raw})
 		})
-		p.read(ctx, wire.MethodResourcesTemplatesList, "resourceTemplates", "uriTemplate", func(uri string, raw []byte) {
+		p.startList(ctx, wire.MethodResourcesTemplatesList, "resourceTemplates", "uriTemplate", func(uri string, raw []byte) {
 			offer.Templates = append(offer.Templates, catalog.ResourceDef{URI: uri, JSON: raw})
 		})
 	}
 	if has("prompts") {
-		p.read(ctx, wire.MethodPromptsList, "prompts", "name", func(name string, raw []byte) {
+		p.startList(ctx, wire.MethodPromptsList, "prompts", "name", func(name string, raw []byte) {
 			offer.Prompts = append(offer.Prompts, catalog.PromptDef{Name: name, JSON: raw})
 		})
 	}
@@ -191,10 +191,10 @@ func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duratio
 	return offer, max(p.ttl, min(minTTL, s.opts.TTL)), nil
 }
 
-// pager reads lists page by page.
-type pager struct {
-	s      *Server
-	l      link
+// listReader reads lists page by page.
+type listReader struct {
+	server *Server
+	link   link
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
@@ -203,10 +203,10 @@ type pager struct {
 	ttl time.Duration
 }
 
-// read reads one list and hands its items to add, in the server's order.
-func (p *pager) read(ctx context.Context, method, list, key string, add func(name string, raw []byte)) {
+// startList reads one list and hands its items to add, in the server's order.
+func (p *listReader) startList(ctx context.Context, method, list, key string, add func(name string, raw []byte)) {
 	p.group.Go(func() {
-		if err := p.pages(ctx, method, list, key, add); err != nil {
+		if err := p.readPages(ctx, method, list, key, add); err != nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if p.err == nil {
@@ -217,35 +217,35 @@ func (p *pager) read(ctx context.Context, method, list, key string, add func(nam
 	})
 }
 
-func (p *pager) pages(ctx context.Context, method, list, key string, add func(string, []byte)) error {
+func (p *listReader) readPages(ctx context.Context, method, list, key string, add func(string, []byte)) error {
 	seen := map[string]struct{}{}
 	var cursor []byte
 	for range maxPages {
-		result, err := p.l.roundTrip(ctx, method, p.params(cursor), nil)
+		result, err := p.link.roundTrip(ctx, method, p.pageParams(cursor), nil)
 		if isMethodMissing(err) {
 			return nil // declared, and not there: nothing is
 		}
 		if err != nil {
 			return err
 		}
-		p.freshness(result)
+		p.shortenTTL(result)
 		items := wire.Get(result, list)
 		if len(items) > 0 && items[0] != '[' && !wire.IsNull(items) { // absent and null are what some make of none
-			return junctor.Errorf(junctor.CodeUpstream, "server %s answers %s with %q that are no list", p.s.opts.ID, method, list)
+			return junctor.Errorf(junctor.CodeUpstream, "server %s answers %s with %q that are no list", p.server.opts.ID, method, list)
 		}
 		for raw := range wire.Elements(items) {
 			name, ok := wire.String(wire.Get(raw, key))
 			if _, twice := seen[name]; !ok || name == "" || twice {
-				p.s.opts.limits.warn(p.s.opts.Logger, "an item of a server's list was left out: it has no name, or another's", "server", p.s.opts.ID, "list", list, "name", p.s.opts.quoteText(name))
+				p.server.opts.limits.warn(p.server.opts.Logger, "an item of a server's list was left out: it has no name, or another's", "server", p.server.opts.ID, "list", list, "name", p.server.opts.quoteText(name))
 				continue
 			}
 			seen[name] = struct{}{}
-			if raw, ok = p.s.clean(raw, key, name); !ok {
-				p.s.opts.limits.warn(p.s.opts.Logger, "an item of a server's list was left out: its name holds a credential of the server", "server", p.s.opts.ID, "list", list)
+			if raw, ok = p.server.scrubItem(raw, key, name); !ok {
+				p.server.opts.limits.warn(p.server.opts.Logger, "an item of a server's list was left out: its name holds a credential of the server", "server", p.server.opts.ID, "list", list)
 				continue
 			}
 			if len(seen) > maxItems {
-				return junctor.Errorf(junctor.CodeTooLarge, "server %s lists more than %d %s", p.s.opts.ID, maxItems, list)
+				return junctor.Errorf(junctor.CodeTooLarge, "server %s lists more than %d %s", p.server.opts.ID, maxItems, list)
 			}
 			add(name, raw)
 		}
@@ -254,17 +254,17 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 			return nil
 		}
 		if bytes.Equal(next, cursor) {
-			return junctor.Errorf(junctor.CodeUpstream, "server %s gives the same page of its %s again and again", p.s.opts.ID, list)
+			return junctor.Errorf(junctor.CodeUpstream, "server %s gives the same page of its %s again and again", p.server.opts.ID, list)
 		}
 		cursor = slices.Clone(next)
 	}
-	return junctor.Errorf(junctor.CodeTooLarge, "server %s has more than %d pages of %s", p.s.opts.ID, maxPages, list)
+	return junctor.Errorf(junctor.CodeTooLarge, "server %s has more than %d pages of %s", p.server.opts.ID, maxPages, list)
 }
 
-// clean takes what is secret about the server out of an item of its lists, which
+// scrubItem takes what is secret about the server out of an item of its lists, which
 // are kept and shown to everybody. It cannot where the item's name has it: by
 // that the server is asked.
-func (s *Server) clean(raw []byte, key, name string) ([]byte, bool) {
+func (s *Server) scrubItem(raw []byte, key, name string) ([]byte, bool) {
 	text := string(raw)
 	scrubbed := s.opts.Scrub(text)
 	if scrubbed == text {
@@ -274,20 +274,20 @@ func (s *Server) clean(raw []byte, key, name string) ([]byte, bool) {
 	return []byte(scrubbed), same == name && wire.Check([]byte(scrubbed)) == nil
 }
 
-func (p *pager) params(cursor []byte) []byte {
+func (p *listReader) pageParams(cursor []byte) []byte {
 	var members []wire.Member
 	if cursor != nil {
 		members = append(members, wire.Member{Key: "cursor", Value: cursor})
 	}
-	if p.l.isModern() {
-		return p.s.opts.baseParams(members...)
+	if p.link.isModern() {
+		return p.server.opts.baseParams(members...)
 	}
 	return wire.AppendObject(nil, nil, nil, members...)
 }
 
-// freshness takes the shortest time that any page counts for.
-func (p *pager) freshness(result []byte) {
-	if !p.l.isModern() {
+// shortenTTL takes the shortest time that any page counts for.
+func (p *listReader) shortenTTL(result []byte) {
+	if !p.link.isModern() {
 		return
 	}
 	if ms, ok := wire.Int(wire.Get(result, "ttlMs")); ok && ms > 0 {

@@ -24,41 +24,41 @@ const (
 	maxKeptPages = 64 << 20
 )
 
-// pages are those of one server.
-type pages struct {
-	mu    sync.Mutex
-	kept  map[pageKey]*page
-	bytes int    // of all, those that are the same counted once each
-	round uint64 // rises when what is kept is no longer true
+// pageCache are those of one server.
+type pageCache struct {
+	mu         sync.Mutex
+	kept       map[pageKey]*cachedPage
+	bytes      int    // of all, those that are the same counted once each
+	generation uint64 // rises when what is kept is no longer true
 }
 
 // pageKey names a page as one party gets it.
 type pageKey struct {
-	credentials, who string // as in access
-	party            string // the principal, where the server said that it is theirs alone
-	uri              string
+	credentialsDigest, holder string // as in access
+	principalKey              string // the principal, where the server said that it is theirs alone
+	uri                       string
 }
 
-type page struct {
-	result catalog.Result
-	digest [sha256.Size]byte
-	until  time.Time
-	used   time.Time
-	owner  string // whose credentials it was read with; "" is everybody's
+type cachedPage struct {
+	result           catalog.Result
+	digest           [sha256.Size]byte
+	expiresAt        time.Time
+	lastUsed         time.Time
+	credentialsOwner string // whose credentials it was read with; "" is everybody's
 }
 
-// isPage says whether a request is one that may be answered with what is kept.
-func isPage(req *catalog.Request) bool {
+// isPageRead says whether a request is one that may be answered with what is kept.
+func isPageRead(req *catalog.Request) bool {
 	return req.Kind == junctor.KindResource && strings.HasPrefix(req.Name, mcpapps.Scheme) && req.Input.Responses == nil && req.Input.State == ""
 }
 
-// find gives the page that a request is for, as it is kept, and the round in which
+// findPage gives the page that a request is for, as it is kept, and the round in which
 // it has to be read where it is not.
-func (p *pages) find(req *catalog.Request, a *linkAccess, now time.Time) (res catalog.Result, round uint64, ok bool) {
+func (p *pageCache) findPage(req *catalog.Request, a *linkAccess, now time.Time) (res catalog.Result, round uint64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if req.Fresh {
-		return res, p.round, false
+		return res, p.generation, false
 	}
 	for _, party := range []string{"", principalKey(req.Principal)} {
 		key := pageKey{a.credentialsDigest, a.holder, party, req.Name}
@@ -66,36 +66,36 @@ func (p *pages) find(req *catalog.Request, a *linkAccess, now time.Time) (res ca
 		if found == nil {
 			continue
 		}
-		if !now.Before(found.until) {
-			p.forget(key)
+		if !now.Before(found.expiresAt) {
+			p.removePage(key)
 			continue
 		}
-		found.used = now
+		found.lastUsed = now
 		res = found.result
 		if res.TTL > 0 {
-			res.TTL = found.until.Sub(now)
+			res.TTL = found.expiresAt.Sub(now)
 		}
-		return res, p.round, true
+		return res, p.generation, true
 	}
-	return res, p.round, false
+	return res, p.generation, false
 }
 
-// keep keeps a page that was asked for in a round, unless that is over.
-func (p *pages) keep(req *catalog.Request, a *linkAccess, res catalog.Result, round uint64, now time.Time, ttl time.Duration, private bool) {
+// keepPage keeps a page that was asked for in a round, unless that is over.
+func (p *pageCache) keepPage(req *catalog.Request, a *linkAccess, res catalog.Result, round uint64, now time.Time, ttl time.Duration, private bool) {
 	if res.Input || ttl <= 0 || len(res.Body) > maxKeptPage {
 		return
 	}
 	key := pageKey{a.credentialsDigest, a.holder, "", req.Name}
 	if private {
-		key.party = principalKey(req.Principal)
+		key.principalKey = principalKey(req.Principal)
 	}
-	next := &page{result: res, digest: sha256.Sum256(res.Body), until: now.Add(ttl), used: now, owner: a.credentialsOwner}
+	next := &cachedPage{result: res, digest: sha256.Sum256(res.Body), expiresAt: now.Add(ttl), lastUsed: now, credentialsOwner: a.credentialsOwner}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.round != round {
+	if p.generation != round {
 		return
 	}
-	p.forget(key)
+	p.removePage(key)
 	next.result.Body = nil
 	for _, other := range p.kept {
 		if other.digest == next.digest {
@@ -108,27 +108,27 @@ func (p *pages) keep(req *catalog.Request, a *linkAccess, res catalog.Result, ro
 		p.bytes += len(res.Body)
 	}
 	if p.kept == nil {
-		p.kept = map[pageKey]*page{}
+		p.kept = map[pageKey]*cachedPage{}
 	}
 	p.kept[key] = next
 	for p.bytes > maxKeptPages {
-		p.forget(p.oldest())
+		p.removePage(p.findOldest())
 	}
 }
 
-// oldest is the page that was not asked for for longest; mu is held.
-func (p *pages) oldest() (key pageKey) {
-	var least *page
+// findOldest is the page that was not asked for for longest; mu is held.
+func (p *pageCache) findOldest() (key pageKey) {
+	var least *cachedPage
 	for k, v := range p.kept {
-		if least == nil || v.used.Before(least.used) {
+		if least == nil || v.lastUsed.Before(least.lastUsed) {
 			key, least = k, v
 		}
 	}
 	return key
 }
 
-// forget drops one page; mu is held.
-func (p *pages) forget(key pageKey) {
+// removePage drops one page; mu is held.
+func (p *pageCache) removePage(key pageKey) {
 	gone := p.kept[key]
 	if gone == nil {
 		return
@@ -142,25 +142,25 @@ func (p *pages) forget(key pageKey) {
 	p.bytes -= len(gone.result.Body)
 }
 
-// drop forgets the pages that are meant, and what is being read at the moment.
-func (p *pages) drop(meant func(pageKey, *page) bool) {
+// dropPages forgets the pages that are meant, and what is being read at the moment.
+func (p *pageCache) dropPages(meant func(pageKey, *cachedPage) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.round++
+	p.generation++
 	for key, one := range p.kept {
 		if meant(key, one) {
-			p.forget(key)
+			p.removePage(key)
 		}
 	}
 }
 
 // dropAll forgets every page.
-func (p *pages) dropAll() { p.drop(func(pageKey, *page) bool { return true }) }
+func (p *pageCache) dropAll() { p.dropPages(func(pageKey, *cachedPage) bool { return true }) }
 
 // dropURI forgets what is at an address.
-func (p *pages) dropURI(uri string) {
+func (p *pageCache) dropURI(uri string) {
 	if strings.HasPrefix(uri, mcpapps.Scheme) {
-		p.drop(func(key pageKey, _ *page) bool { return key.uri == uri })
+		p.dropPages(func(key pageKey, _ *cachedPage) bool { return key.uri == uri })
 	}
 }
 
@@ -173,7 +173,7 @@ func sameItems(a, b *catalog.Offer) bool {
 
 // readPage is send for a page: what is kept of it counts.
 func (s *Server) readPage(req *catalog.Request, a linkAccess, send func() (catalog.Result, error)) (catalog.Result, error) {
-	kept, round, ok := s.pageCache.find(req, &a, s.opts.Now())
+	kept, round, ok := s.pageCache.findPage(req, &a, s.opts.Now())
 	if ok {
 		return kept, nil
 	}
@@ -187,6 +187,6 @@ func (s *Server) readPage(req *catalog.Request, a linkAccess, send func() (catal
 	if known, _ := s.linkOpener.knownEra(); known == eraModern {
 		ttl, private = res.TTL, !res.Public
 	}
-	s.pageCache.keep(req, &a, res, round, s.opts.Now(), ttl, private)
+	s.pageCache.keepPage(req, &a, res, round, s.opts.Now(), ttl, private)
 	return res, nil
 }

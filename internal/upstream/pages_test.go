@@ -202,11 +202,11 @@ func TestPageThatChangesWhileItIsRead(t *testing.T) {
 // What is kept has a bound, and of pages that are the same one is.
 func TestKeptPagesAreBounded(t *testing.T) {
 	t.Parallel()
-	var p pages
+	var p pageCache
 	now := time.Now()
 	keep := func(uri, who string, size int, fill byte) {
 		now = now.Add(time.Second)
-		p.keep(readBy("ann", uri), &linkAccess{holder: who}, catalog.Result{Body: bytes.Repeat([]byte{fill}, size)}, p.round, now, time.Hour, false)
+		p.keepPage(readBy("ann", uri), &linkAccess{holder: who}, catalog.Result{Body: bytes.Repeat([]byte{fill}, size)}, p.generation, now, time.Hour, false)
 	}
 	const callers = maxKeptPages/(15<<20) + 2 // more than there would be room for
 	for i := range callers {

@@ -46,7 +46,7 @@ type Report struct {
 // and what to do.
 func (s *Server) Probe(ctx context.Context) (Report, error) {
 	fresh := &linkOpener{opts: &s.opts, paramHeaders: s.linkOpener.paramHeaders}
-	return s.examine(ctx, fresh, func(_ linkAccess, l link, _ *listed, _ time.Duration) { _ = l.close() })
+	return s.examine(ctx, fresh, func(_ linkAccess, l link, _ *listedOffer, _ time.Duration) { _ = l.close() })
 }
 
 // Begin is Probe for a server that nobody has used yet: the list is kept for
@@ -57,7 +57,7 @@ func (s *Server) Begin(ctx context.Context) (Report, error) {
 
 // examine opens a link and lists what is behind it. Where both worked, keep has
 // them.
-func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(linkAccess, link, *listed, time.Duration)) (Report, error) {
+func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(linkAccess, link, *listedOffer, time.Duration)) (Report, error) {
 	var reached milestones
 	begun := time.Now()
 	a, l, err := s.reach(reached.trace(ctx), how)
@@ -71,19 +71,19 @@ func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(linkAcc
 		report.State.Latency = time.Since(begun)
 		listing, cancel := context.WithTimeout(ctx, s.opts.Timeouts.List)
 		defer cancel()
-		o, ttl, listErr := s.list(listing, l)
+		o, ttl, listErr := s.readOffer(listing, l)
 		if err = listErr; err == nil {
 			pass(ctx, StepList)
 			report.State.Connected, report.State.LastSeen = true, s.opts.Now()
 			report.State.countItems(o)
 			if !l.isModern() {
-				s.conditional.due(s.opts.Now(), 0)
-				s.conditional.saw(o.Tools, true)
-				if s.completed(ctx) {
+				s.conditional.claimSearch(s.opts.Now(), 0)
+				s.conditional.recordTools(o.Tools, true)
+				if s.mergeConditionalTools(ctx) {
 					s.tell(catalog.Event{Kind: catalog.EventChanged})
 				}
 			}
-			keep(a, l, newListed(o, s.opts.Now(), ttl), report.State.Latency)
+			keep(a, l, newListedOffer(o, s.opts.Now(), ttl), report.State.Latency)
 		} else {
 			_ = l.close()
 		}
@@ -111,7 +111,7 @@ func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(linkAcc
 // reach opens a link that belongs to nobody. It declares everything, to be shown
 // everything, and answers nothing.
 func (s *Server) reach(ctx context.Context, how *linkOpener) (linkAccess, link, error) {
-	a, err := s.resolveAccess(ctx, nil, &catalog.Caller{Capabilities: []byte(anything)})
+	a, err := s.resolveAccess(ctx, nil, &catalog.Caller{Capabilities: []byte(allCapabilities)})
 	if err != nil {
 		return a, nil, err
 	}
@@ -125,13 +125,13 @@ func (s *Server) reach(ctx context.Context, how *linkOpener) (linkAccess, link, 
 // legacy one has declared what no caller has, so it is of no use to any; what it
 // lists is offered until the session of those who declare nothing lists too, and
 // shows which of it is conditional.
-func (s *Server) adopt(a linkAccess, l link, known *listed, took time.Duration) {
+func (s *Server) adopt(a linkAccess, l link, known *listedOffer, took time.Duration) {
 	s.breaker.succeeded(a.credentialsDigest)
 	s.recordAnswer(l, took, nil)
 	if !l.isModern() {
 		_ = l.close()
-		known.offer.Tools = marked(known.offer.Tools)
-		known.until = time.Time{}
+		known.offer.Tools = markConditional(known.offer.Tools)
+		known.freshUntil = time.Time{}
 		s.lastOffer.Store(known)
 		return
 	}

@@ -22,12 +22,12 @@ type Server struct {
 	paramBuilders   sync.Pool
 	lastToken       atomic.Uint64
 	isolationReason atomic.Pointer[string] // why; nil is not
-	lastOffer       atomic.Pointer[listed]
+	lastOffer       atomic.Pointer[listedOffer]
 	lastDigest      atomic.Pointer[headerDigest]
 	listing         chan struct{} // holds one while the offer is read
 
-	conditional conditional
-	pageCache   pages
+	conditional conditionalTools
+	pageCache   pageCache
 
 	ctx        context.Context // ends with Close
 	cancel     context.CancelFunc
@@ -61,15 +61,15 @@ func New(o Options) (*Server, error) {
 		taskCalls: map[string]*interactiveCall{}, openedTasks: map[string]*openedTask{},
 		watch: newWatch(),
 	}
-	s.linkOpener = &linkOpener{opts: &s.opts, paramHeaders: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
+	s.linkOpener = &linkOpener{opts: &s.opts, paramHeaders: func(tool string) []wire.ParamHeader { return s.knownTools()[tool].paramHeaders }}
 	if o.Isolated != "" {
 		s.isolationReason.Store(&o.Isolated)
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if o.Known != nil {
-		s.lastOffer.Store(newListed(o.Known, time.Time{}, 0))
+		s.lastOffer.Store(newListedOffer(o.Known, time.Time{}, 0))
 		s.conditional.tools = slices.DeleteFunc(slices.Clone(o.Known.Tools), func(t catalog.ToolDef) bool { return !t.Conditional })
-		s.conditional.plain = without(o.Known.Tools, s.conditional.tools)
+		s.conditional.unconditional = excludeTools(o.Known.Tools, s.conditional.tools)
 	}
 	return s, nil
 }
@@ -143,7 +143,7 @@ func (s *Server) State() State {
 	if s.opts.Command != nil {
 		st.Processes = s.opts.Command.pool.countRunning()
 	}
-	st.countItems(s.known())
+	st.countItems(s.knownOffer())
 	return st
 }
 

@@ -198,7 +198,7 @@ func (s *Server) openSession(sess *session, a linkAccess) {
 	}
 	close(sess.ready)
 	if sess.mayAsk && a.credentialsOwner == "" {
-		s.background.start(func() { s.lookAround(s.ctx, l) })
+		s.background.start(func() { s.findConditionalTools(s.ctx, l) })
 	}
 	s.wakeUp()
 }

@@ -60,7 +60,7 @@ func (s *Server) taskMember(req *catalog.Request, l link) ([]wire.Member, error)
 	if req.Kind != junctor.KindTool || req.Caller.TaskOnly || l.isModern() {
 		return nil, nil
 	}
-	support := s.tools()[req.Name].task
+	support := s.knownTools()[req.Name].taskSupport
 	switch {
 	case support == "" || !makesTasks(l):
 		return nil, nil

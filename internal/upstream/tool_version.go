@@ -20,13 +20,13 @@ const (
 func toolVersions(name string, raw []byte) []catalog.ToolDef {
 	meta := wire.Get(raw, "_meta")
 	current, ok := wire.String(wire.Get(meta, wire.MetaJunctorVersion))
-	if !ok || !isVersion(current) {
+	if !ok || !isVersionName(current) {
 		return []catalog.ToolDef{{Name: name, JSON: raw}}
 	}
 	var names []string
 	for one := range wire.Elements(wire.Get(meta, wire.MetaJunctorVersion+"s")) {
 		version, ok := wire.String(one)
-		if ok && isVersion(version) && !slices.Contains(names, version) && len(names) < maxVersions {
+		if ok && isVersionName(version) && !slices.Contains(names, version) && len(names) < maxVersions {
 			names = append(names, version)
 		}
 	}
@@ -44,4 +44,4 @@ func toolVersions(name string, raw []byte) []catalog.ToolDef {
 	return defs
 }
 
-func isVersion(text string) bool { return text != "" && len(text) <= maxVersionName }
+func isVersionName(text string) bool { return text != "" && len(text) <= maxVersionName }

@@ -116,7 +116,7 @@ func (s *Server) sleepy(err error) bool {
 // offers is known, and nobody waits to hear of a resource.
 func (s *Server) lazy() bool {
 	uris, _ := s.watch.subs.uris()
-	return s.opts.Transport == TransportStdio && len(uris) == 0 && len(s.tools()) > 0
+	return s.opts.Transport == TransportStdio && len(uris) == 0 && len(s.knownTools()) > 0
 }
 
 // attend follows the server over one link, until that ends.
@@ -149,7 +149,7 @@ func (s *Server) attend(ctx context.Context) error {
 
 // freshen reads the list again if it is time.
 func (s *Server) freshen(ctx context.Context) error {
-	if s.fresh() {
+	if s.isOfferFresh() {
 		return nil
 	}
 	return s.reread(ctx, true)
@@ -226,7 +226,7 @@ func (s *Server) staleIn() time.Duration {
 	if s.opts.Transport == TransportStdio {
 		return math.MaxInt64
 	}
-	return max(l.until.Sub(s.opts.Now()), time.Millisecond)
+	return max(l.freshUntil.Sub(s.opts.Now()), time.Millisecond)
 }
 
 // reread reads the list now, or only if nobody else has done so meanwhile. A
@@ -237,7 +237,7 @@ func (s *Server) reread(ctx context.Context, ifStale bool) error {
 	said := s.watch.said
 	s.watch.said = catalog.Lists{}
 	s.watch.mu.Unlock()
-	changed, err := s.refreshOn(ctx, ifStale, s.lazy())
+	changed, err := s.refreshOfferOn(ctx, ifStale, s.lazy())
 	switch {
 	case changed:
 		s.tell(catalog.Event{Kind: catalog.EventChanged})
