@@ -57,8 +57,8 @@ func (s *Server) listenOnSession(sess *session) {
 
 // reopenSession opens a session again that ended while somebody waits to hear from it.
 func (s *Server) reopenSession(sess *session) {
-	for failures := 0; s.ctx.Err() == nil && s.isGone(sess) && len(s.subscribedURIs(sess)) > 0; failures++ {
-		if waitContext(s.ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
+	for failures := 0; s.ctx.Err() == nil && s.isRemoved(sess) && len(s.subscribedURIs(sess)) > 0; failures++ {
+		if waitContext(s.ctx, addJitter(backoffDelay(firstFollowDelay, maxFollowDelay, failures))) != nil {
 			return
 		}
 		s.mu.Lock()
@@ -109,7 +109,7 @@ func (e *sessionListener) handleNotification(method string, params []byte) {
 	}
 	e.s.mu.Unlock()
 	if wanted {
-		e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri, Party: party})
+		e.s.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri, Party: party})
 	}
 }
 

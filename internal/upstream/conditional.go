@@ -121,7 +121,7 @@ func (s *Server) findConditionalTools(ctx context.Context, l link) {
 	}
 	s.conditional.recordTools(tools, false)
 	if s.mergeConditionalTools(ctx) {
-		s.tell(catalog.Event{Kind: catalog.EventChanged})
+		s.publishEvent(catalog.Event{Kind: catalog.EventChanged})
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 // Do implements catalog.Backend.
 func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	if req.Kind == junctor.KindSubscription {
-		return s.subscription(ctx, req)
+		return s.changeSubscription(ctx, req)
 	}
 	switch req.Kind {
 	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
@@ -104,7 +104,7 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 		if err == nil || try >= maxTries || ctx.Err() != nil || !mayRepeat(err, safe && try == 1) {
 			return body, modern, err
 		}
-		wait := jitter(retryWait)
+		wait := addJitter(retryWait)
 		if e := junctor.AsError(err); e.RetryAfter > 0 {
 			wait = e.RetryAfter
 		}

@@ -123,7 +123,7 @@ func (o *Options) checkPages(data []byte) error {
 
 // refusedInput records that people were not asked for something.
 func (o *Options) refusedInput(why string) {
-	if o.limits.warn(o.Logger, "a server's request for input was refused", "server", o.ID, "reason", why) && o.OnRefusedInput != nil {
+	if o.limits.warnOnce(o.Logger, "a server's request for input was refused", "server", o.ID, "reason", why) && o.OnRefusedInput != nil {
 		o.OnRefusedInput(why)
 	}
 }

@@ -180,9 +180,9 @@ func (f *pendingCalls) deliverResponse(m *wire.Message, o *Options) {
 		fl.setResponse(parseResponse(m))
 		return
 	}
-	o.limits.note()
+	o.limits.paceMessage()
 	if unasked {
-		o.limits.warn(o.Logger, "a server answered what it was not asked; the answer was dropped", "server", o.ID)
+		o.limits.warnOnce(o.Logger, "a server answered what it was not asked; the answer was dropped", "server", o.ID)
 	}
 }
 
@@ -226,18 +226,18 @@ func (f *pendingCalls) dispatchMessage(ctx context.Context, m *wire.Message, a *
 	case m.Kind == wire.Response:
 		f.deliverResponse(m, o)
 	case m.Kind == wire.Request:
-		o.limits.note()
+		o.limits.paceMessage()
 		p, refused := f.findAnswerer(m.Method)
 		a.startAnswer(ctx, m, p, o.judgeAsk(m, refused), func(ctx context.Context, message []byte) {
 			if err := send(ctx, message); err != nil {
-				o.limits.warn(o.Logger, "the answer to a request of a server did not reach it", "server", o.ID, "error", err)
+				o.limits.warnOnce(o.Logger, "the answer to a request of a server did not reach it", "server", o.ID, "error", err)
 			}
 		})
 	case m.Method == wire.NoteCancelled:
-		o.limits.note()
+		o.limits.paceMessage()
 		a.cancelRequest(m.RequestID)
 	default:
-		o.limits.note()
+		o.limits.paceMessage()
 		f.dispatchNotification(m.Method, m.Params)
 	}
 }

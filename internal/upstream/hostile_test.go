@@ -354,19 +354,19 @@ func TestStormOfChanges(t *testing.T) {
 
 func TestRereadsSlowDown(t *testing.T) {
 	t.Parallel()
-	var r rereads
+	var r rereadPacer
 	now := time.Now()
 	var waits []time.Duration
 	for range 12 {
-		wait := r.wait(now)
+		wait := r.nextWait(now)
 		waits = append(waits, wait)
 		now = now.Add(wait)
-		r.done(now)
+		r.recordRead(now)
 	}
-	if waits[0] != settle || waits[1] != rereadPause || waits[rereadStorm] != rereadPause || waits[rereadStorm+2] != 4*rereadPause || waits[11] != maxReread {
+	if waits[0] != listSettleTime || waits[1] != rereadPause || waits[rereadStreak] != rereadPause || waits[rereadStreak+2] != 4*rereadPause || waits[11] != maxRereadPause {
 		t.Errorf("%v", waits)
 	}
-	if wait := r.wait(now.Add(maxReread + rereadCalm + 1)); wait != settle {
+	if wait := r.nextWait(now.Add(maxRereadPause + rereadCalm + 1)); wait != listSettleTime {
 		t.Errorf("after a calm: %v", wait)
 	}
 }
@@ -375,10 +375,10 @@ func TestLimitsOfNotes(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	var log bytes.Buffer
-	l := newLimits(func() time.Time { return now })
+	l := newServerLimits(func() time.Time { return now })
 	waited := 0
 	for range noteBurst + 10 {
-		if l.take() > 0 {
+		if l.takeToken() > 0 {
 			waited++
 		}
 	}
@@ -386,15 +386,15 @@ func TestLimitsOfNotes(t *testing.T) {
 		t.Errorf("%d waited", waited)
 	}
 	now = now.Add(time.Second)
-	if wait := l.take(); wait != 0 {
+	if wait := l.takeToken(); wait != 0 {
 		t.Errorf("after a second: %v", wait)
 	}
 	to := slog.New(slog.NewTextHandler(&log, nil))
 	for range 1000 {
-		l.warn(to, "storm", "server", "x")
+		l.warnOnce(to, "storm", "server", "x")
 	}
 	now = now.Add(warnWindow)
-	l.warn(to, "storm", "server", "x")
+	l.warnOnce(to, "storm", "server", "x")
 	if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "not_logged=999") {
 		t.Errorf("%d lines: %s", lines, log.String())
 	}
@@ -403,14 +403,14 @@ func TestLimitsOfNotes(t *testing.T) {
 func TestUpdatesAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var u updates
+		var u updatePacer
 		var mu sync.Mutex
 		told := map[string]int{}
 		tell := func(uri string) { mu.Lock(); defer mu.Unlock(); told[uri]++ }
 		count := func(uri string) int { mu.Lock(); defer mu.Unlock(); return told[uri] }
 		for range 100 {
-			u.add("a", time.Now(), tell)
-			u.add("b", time.Now(), tell)
+			u.addUpdate("a", time.Now(), tell)
+			u.addUpdate("b", time.Now(), tell)
 			time.Sleep(20 * time.Millisecond)
 		}
 		time.Sleep(2 * updatePause)
@@ -418,8 +418,8 @@ func TestUpdatesAreTold(t *testing.T) {
 		if a, b := count("a"), count("b"); a < 3 || a > 4 || b != a {
 			t.Errorf("told %d and %d times", a, b)
 		}
-		u.add("a", time.Now(), tell)
-		u.add("a", time.Now(), tell)
+		u.addUpdate("a", time.Now(), tell)
+		u.addUpdate("a", time.Now(), tell)
 		before := count("a")
 		time.Sleep(2 * updatePause)
 		synctest.Wait()

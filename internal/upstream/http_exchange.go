@@ -216,7 +216,7 @@ func (x *httpExchange) handleMessage(ctx context.Context, m *wire.Message) bool 
 	case wire.Notification:
 		x.routeNotification(m)
 	case wire.Request:
-		x.link.opts.limits.note()
+		x.link.opts.limits.paceMessage()
 		// On the stream of a call, it is that call's, and ends with it.
 		x.link.answerServerRequest(x.boundContext(ctx), m, x.handler, x.link.refuseModernRequest())
 	}
@@ -224,7 +224,7 @@ func (x *httpExchange) handleMessage(ctx context.Context, m *wire.Message) bool 
 }
 
 func (x *httpExchange) routeNotification(m *wire.Message) {
-	x.link.opts.limits.note()
+	x.link.opts.limits.paceMessage()
 	switch m.Method {
 	case wire.NoteProgress, wire.NoteMessage:
 		if x.handler != nil {

@@ -45,7 +45,7 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHan
 	}
 	ended := false
 	err = readEvents(resp.Body, int(l.opts.MaxBytes), l.opts.memoryFor(ctx, l.opts.party()), nil, func(m *wire.Message) {
-		l.opts.limits.note()
+		l.opts.limits.paceMessage()
 		switch {
 		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
 			p.handleNotification(m.Method, m.Params)
@@ -101,7 +101,7 @@ func (l *httpLink) listenLegacy(ctx context.Context) error {
 
 // dispatchMessage takes a message that came on the session's own stream.
 func (l *httpLink) dispatchMessage(ctx context.Context, m *wire.Message) {
-	l.opts.limits.note()
+	l.opts.limits.paceMessage()
 	switch {
 	case m.Kind == wire.Request:
 		p, refused := l.pending.findAnswerer(m.Method)

@@ -116,7 +116,7 @@ func TestNobodyStartsAProcess(t *testing.T) {
 	poll.Until(t, "the processes to end", never, func() bool { return s.State().Processes == 0 })
 	for range 20 {
 		s.wakeUp()
-		if err := s.attend(t.Context()); !isLinkOver(err) {
+		if err := s.followSession(t.Context()); !isLinkOver(err) {
 			t.Fatalf("attend: %v", err)
 		}
 	}

@@ -70,7 +70,7 @@ type Options struct {
 	// of them, at most once in a while. It may be nil.
 	OnRefusedInput func(why string)
 
-	limits *limits // of all links together
+	limits *serverLimits // of all links together
 
 	// Scrub takes what is secret about the server out of what it said, before
 	// that is shown, logged or kept; nil leaves it.
@@ -140,7 +140,7 @@ func (o *Options) setDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.limits = newLimits(time.Now)
+	o.limits = newServerLimits(time.Now)
 	set := func(d *time.Duration, to time.Duration) {
 		if *d <= 0 {
 			*d = to

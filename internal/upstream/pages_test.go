@@ -133,7 +133,7 @@ func TestPagesAreKept(t *testing.T) {
 		"after its time":  {act: func(_ *Server, clock *hands) { clock.Advance(5 * time.Minute) }, want: 2},
 		"before its time": {act: func(_ *Server, clock *hands) { clock.Advance(5*time.Minute - time.Second) }, want: 1},
 		"after the time that a modern server says": {modern: true, fresh: long, act: func(_ *Server, clock *hands) { clock.Advance(time.Minute) }, want: 2},
-		"when a list changed":                      {act: func(s *Server, _ *hands) { s.announced(wire.NoteToolsListChanged) }, want: 2},
+		"when a list changed":                      {act: func(s *Server, _ *hands) { s.recordAnnouncement(wire.NoteToolsListChanged) }, want: 2},
 		"when the page was updated": {act: func(s *Server, _ *hands) {
 			(&catalogListener{s: s}).handleNotification(wire.NoteResourceUpdated, []byte(`{"uri":"ui://x"}`))
 		}, want: 2},
@@ -188,7 +188,7 @@ func TestPageThatChangesWhileItIsRead(t *testing.T) {
 	}()
 	<-l.began
 	l.write("two")
-	s.announced(wire.NoteResourcesListChanged)
+	s.recordAnnouncement(wire.NoteResourcesListChanged)
 	close(l.answers)
 	if err := <-done; err != nil {
 		t.Fatal(err)

@@ -342,7 +342,7 @@ func TestBreaker(t *testing.T) {
 			t.Fatal("a server that fails answered")
 		}
 	}
-	if n := asked.Load(); n > 2*breakAfter {
+	if n := asked.Load(); n > 2*failuresToOpen {
 		t.Errorf("a server that fails was asked %d times", n)
 	}
 	if e := junctor.AsError(last); e.Code != junctor.CodeUnavailable || e.RetryAfter <= 0 || s.State().Connected {

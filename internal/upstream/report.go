@@ -80,7 +80,7 @@ func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(linkAcc
 				s.conditional.claimSearch(s.opts.Now(), 0)
 				s.conditional.recordTools(o.Tools, true)
 				if s.mergeConditionalTools(ctx) {
-					s.tell(catalog.Event{Kind: catalog.EventChanged})
+					s.publishEvent(catalog.Event{Kind: catalog.EventChanged})
 				}
 			}
 			keep(a, l, newListedOffer(o, s.opts.Now(), ttl), report.State.Latency)
@@ -126,7 +126,7 @@ func (s *Server) reach(ctx context.Context, how *linkOpener) (linkAccess, link, 
 // lists is offered until the session of those who declare nothing lists too, and
 // shows which of it is conditional.
 func (s *Server) adopt(a linkAccess, l link, known *listedOffer, took time.Duration) {
-	s.breaker.succeeded(a.credentialsDigest)
+	s.breaker.recordSuccess(a.credentialsDigest)
 	s.recordAnswer(l, took, nil)
 	if !l.isModern() {
 		_ = l.close()

@@ -46,7 +46,7 @@ type Server struct {
 	taskStreams     int                         // that are open for one task each
 	state           State
 
-	watch watch
+	watch changeWatch
 }
 
 // New checks the options. Nothing is dialled or started before it is needed.
@@ -56,10 +56,10 @@ func New(o Options) (*Server, error) {
 	}
 	o.setDefaults()
 	s := &Server{
-		opts: o, clientInfo: o.clientInfo(), listing: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now, onDemand: o.OnDemand},
+		opts: o, clientInfo: o.clientInfo(), listing: make(chan struct{}, 1), breaker: breaker{serverID: o.ID, now: o.Now, retriesRefused: o.OnDemand},
 		sessions: map[string]*session{}, live: map[*session]struct{}{}, ownSubscribers: map[string]map[string]int{}, parkedCalls: map[string]*interactiveCall{},
 		taskCalls: map[string]*interactiveCall{}, openedTasks: map[string]*openedTask{},
-		watch: newWatch(),
+		watch: newChangeWatch(),
 	}
 	s.linkOpener = &linkOpener{opts: &s.opts, paramHeaders: func(tool string) []wire.ParamHeader { return s.knownTools()[tool].paramHeaders }}
 	if o.Isolated != "" {
@@ -89,7 +89,7 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	s.cancel()
-	s.watch.updates.close()
+	s.watch.updatePacer.close()
 	s.background.close()
 	s.mu.Lock()
 	left := make([]*session, 0, len(s.live))

@@ -55,7 +55,7 @@ func (sess *session) isOpening() bool {
 // acquireSession gives the session for a, opening it if there is none. It counts as
 // used until release.
 func (s *Server) acquireSession(ctx context.Context, a linkAccess) (*session, error) {
-	if err := s.breaker.allow(a.credentialsDigest); err != nil {
+	if err := s.breaker.checkAllowed(a.credentialsDigest); err != nil {
 		return nil, err
 	}
 	for {
@@ -169,7 +169,7 @@ func (s *Server) openSession(sess *session, a linkAccess) {
 	}
 	l, err := s.connectWithRetries(s.ctx, op)
 	if err != nil {
-		s.breaker.failed(a.credentialsDigest, err)
+		s.breaker.recordFailure(a.credentialsDigest, err)
 		if !s.reportRefusal(a.credentialsOwner, err) {
 			s.recordAnswer(nil, 0, err)
 		}
@@ -178,7 +178,7 @@ func (s *Server) openSession(sess *session, a linkAccess) {
 		s.dropSession(sess)
 		return
 	}
-	s.breaker.succeeded(a.credentialsDigest)
+	s.breaker.recordSuccess(a.credentialsDigest)
 	s.recordAnswer(l, time.Since(begun), nil)
 	sess.link = l
 	s.mu.Lock()
@@ -234,7 +234,7 @@ func (s *Server) connectWithRetries(ctx context.Context, op linkSettings) (link,
 		if try >= most {
 			return nil, err
 		}
-		if err := waitContext(ctx, jitter(backoff(firstReconnectDelay, maxReconnectDelay, try-1))); err != nil {
+		if err := waitContext(ctx, addJitter(backoffDelay(firstReconnectDelay, maxReconnectDelay, try-1))); err != nil {
 			return nil, err
 		}
 	}
@@ -297,7 +297,7 @@ func (s *Server) hasSubscribers(sess *session) bool {
 	if s.followedSession != sess {
 		return false
 	}
-	uris, _ := s.watch.subs.uris()
+	uris, _ := s.watch.subs.listURIs()
 	return len(uris) > 0
 }
 
@@ -355,17 +355,17 @@ func (s *Server) reportRefusal(owner string, err error) bool {
 // the session, which may be over.
 func (s *Server) recordOutcome(sess *session, took time.Duration, err error) {
 	if _, own := errors.AsType[*wire.Error](err); err == nil || own {
-		s.breaker.succeeded(sess.credentialsDigest)
+		s.breaker.recordSuccess(sess.credentialsDigest)
 		s.recordAnswer(sess.link, took, nil)
 		return
 	}
-	s.breaker.failed(sess.credentialsDigest, err)
+	s.breaker.recordFailure(sess.credentialsDigest, err)
 	own := s.reportRefusal(sess.credentialsOwner, err)
 	if s.opts.OnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		return // it is this call that wants a login
 	}
 	switch code := junctor.CodeOf(err); {
-	case code == junctor.CodeTimeout && !s.breaker.open():
+	case code == junctor.CodeTimeout && !s.breaker.isOpen():
 		// One call that took too long says nothing of the server: others may be
 		// answered. Several in a row do.
 	case countsAsFailure(err) || code == junctor.CodeUnauthenticated && !own:

@@ -172,7 +172,7 @@ func (l *stdioLink) failCall(id string, why error) {
 	}
 	l.pending.mu.Unlock()
 	if fl == nil {
-		l.opts.limits.warn(l.opts.Logger, "a server wrote a line that was not taken", "server", l.opts.ID, "error", why)
+		l.opts.limits.warnOnce(l.opts.Logger, "a server wrote a line that was not taken", "server", l.opts.ID, "error", why)
 		return
 	}
 	fl.setResponse(callResponse{err: why})

@@ -13,9 +13,9 @@ import (
 const (
 	// rereadPause is the least time between two readings of lists that a server
 	// says have changed; from rereadStorm on in a row it doubles, to maxReread.
-	rereadPause = time.Second
-	rereadStorm = 5
-	maxReread   = 30 * time.Second
+	rereadPause    = time.Second
+	rereadStreak   = 5
+	maxRereadPause = 30 * time.Second
 	// rereadCalm is for how long after the pause a server has to be quiet for its
 	// next change to be read at once.
 	rereadCalm = 5 * time.Second
@@ -32,101 +32,101 @@ const (
 	updatePause = time.Second
 )
 
-// rereads paces how often lists are read again.
-type rereads struct {
-	last time.Time // when they were read last because of a change
-	row  int       // how often in a row
+// rereadPacer paces how often lists are read again.
+type rereadPacer struct {
+	last   time.Time // when they were read last because of a change
+	streak int       // how often in a row
 }
 
-// pause is the least time between the last reading and the next.
-func (r *rereads) pause() time.Duration {
-	if r.row == 0 {
+// minPause is the least time between the last reading and the next.
+func (r *rereadPacer) minPause() time.Duration {
+	if r.streak == 0 {
 		return 0
 	}
-	return min(rereadPause<<min(max(r.row-rereadStorm, 0), 5), maxReread)
+	return min(rereadPause<<min(max(r.streak-rereadStreak, 0), 5), maxRereadPause)
 }
 
-// wait gives how long to wait until the lists may be read again.
-func (r *rereads) wait(now time.Time) time.Duration {
-	if now.Sub(r.last) > r.pause()+rereadCalm {
-		r.row = 0
+// nextWait gives how long to wait until the lists may be read again.
+func (r *rereadPacer) nextWait(now time.Time) time.Duration {
+	if now.Sub(r.last) > r.minPause()+rereadCalm {
+		r.streak = 0
 	}
-	return max(r.pause()-now.Sub(r.last), settle)
+	return max(r.minPause()-now.Sub(r.last), listSettleTime)
 }
 
-// done notes that they were read.
-func (r *rereads) done(now time.Time) {
+// recordRead notes that they were read.
+func (r *rereadPacer) recordRead(now time.Time) {
 	r.last = now
-	r.row++
+	r.streak++
 }
 
-// limits bounds what all links of a server may cost together.
-type limits struct {
+// serverLimits bounds what all links of a server may cost together.
+type serverLimits struct {
 	now func() time.Time
 
-	mu     sync.Mutex
-	notes  float64 // that may be read at once
-	filled time.Time
-	warned map[string]*warning
+	mu         sync.Mutex
+	noteTokens float64 // that may be read at once
+	refilledAt time.Time
+	warnings   map[string]*warning
 }
 
 type warning struct {
-	at      time.Time
-	skipped int
+	loggedAt time.Time
+	skipped  int
 }
 
-func newLimits(now func() time.Time) *limits {
-	return &limits{now: now, notes: noteBurst, filled: now(), warned: map[string]*warning{}}
+func newServerLimits(now func() time.Time) *serverLimits {
+	return &serverLimits{now: now, noteTokens: noteBurst, refilledAt: now(), warnings: map[string]*warning{}}
 }
 
-// note takes one message that nobody asked for, and waits where there are too many: whoever reads
+// paceMessage takes one message that nobody asked for, and waits where there are too many: whoever reads
 // the connection waits with it.
-func (l *limits) note() {
+func (l *serverLimits) paceMessage() {
 	if l == nil {
 		return
 	}
-	if wait := l.take(); wait > 0 {
+	if wait := l.takeToken(); wait > 0 {
 		time.Sleep(wait)
 	}
 }
 
-func (l *limits) take() time.Duration {
+func (l *serverLimits) takeToken() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	if d := now.Sub(l.filled); d > 0 {
-		l.notes = min(l.notes+d.Seconds()*noteRate, noteBurst)
+	if d := now.Sub(l.refilledAt); d > 0 {
+		l.noteTokens = min(l.noteTokens+d.Seconds()*noteRate, noteBurst)
 	}
-	l.filled = now
-	l.notes--
-	if l.notes >= 0 {
+	l.refilledAt = now
+	l.noteTokens--
+	if l.noteTokens >= 0 {
 		return 0
 	}
-	l.notes = max(l.notes, -noteRate/50)
-	return min(time.Duration(-l.notes/noteRate*float64(time.Second)), time.Second/50)
+	l.noteTokens = max(l.noteTokens, -noteRate/50)
+	return min(time.Duration(-l.noteTokens/noteRate*float64(time.Second)), time.Second/50)
 }
 
-// warn logs a constant message once in a window, with how often it was left out
+// warnOnce logs a constant message once in a window, with how often it was left out
 // since, and says whether it did.
-func (l *limits) warn(log *slog.Logger, message string, args ...any) bool {
+func (l *serverLimits) warnOnce(log *slog.Logger, message string, args ...any) bool {
 	if l == nil {
 		log.Warn(message, args...) //nolint:sloglint // every caller gives a constant
 		return true
 	}
 	l.mu.Lock()
-	w := l.warned[message]
+	w := l.warnings[message]
 	if w == nil {
 		w = &warning{}
-		l.warned[message] = w
+		l.warnings[message] = w
 	}
 	now := l.now()
-	if !w.at.IsZero() && now.Sub(w.at) < warnWindow {
+	if !w.loggedAt.IsZero() && now.Sub(w.loggedAt) < warnWindow {
 		w.skipped++
 		l.mu.Unlock()
 		return false
 	}
 	skipped := w.skipped
-	w.at, w.skipped = now, 0
+	w.loggedAt, w.skipped = now, 0
 	l.mu.Unlock()
 	if skipped > 0 {
 		args = append(args, "not_logged", skipped)
@@ -135,44 +135,44 @@ func (l *limits) warn(log *slog.Logger, message string, args ...any) bool {
 	return true
 }
 
-// updates passes on that resources changed: of each at most one in updatePause, and
+// updatePacer passes on that resources changed: of each at most one in updatePause, and
 // always the last.
-type updates struct {
-	mu     sync.Mutex
-	told   map[string]time.Time // when each was told of last, while that counts
-	waits  map[string]bool      // will be told of
-	closed bool
+type updatePacer struct {
+	mu        sync.Mutex
+	lastSent  map[string]time.Time // when each was told of last, while that counts
+	scheduled map[string]bool      // will be told of
+	closed    bool
 }
 
-// add takes that a resource changed. tell is called now, or later by a timer.
-func (u *updates) add(uri string, now time.Time, tell func(uri string)) {
+// addUpdate takes that a resource changed. tell is called now, or later by a timer.
+func (u *updatePacer) addUpdate(uri string, now time.Time, tell func(uri string)) {
 	u.mu.Lock()
-	if u.told == nil {
-		u.told, u.waits = map[string]time.Time{}, map[string]bool{}
+	if u.lastSent == nil {
+		u.lastSent, u.scheduled = map[string]time.Time{}, map[string]bool{}
 	}
-	since := now.Sub(u.told[uri])
-	if u.waits[uri] || u.closed {
+	since := now.Sub(u.lastSent[uri])
+	if u.scheduled[uri] || u.closed {
 		u.mu.Unlock()
 		return
 	}
 	if since >= updatePause {
-		for other, at := range u.told { // what is over is forgotten
+		for other, at := range u.lastSent { // what is over is forgotten
 			if now.Sub(at) >= updatePause {
-				delete(u.told, other)
+				delete(u.lastSent, other)
 			}
 		}
-		u.told[uri] = now
+		u.lastSent[uri] = now
 		u.mu.Unlock()
 		tell(uri)
 		return
 	}
-	u.waits[uri] = true
+	u.scheduled[uri] = true
 	u.mu.Unlock()
 	time.AfterFunc(updatePause-since, func() {
 		u.mu.Lock()
-		delete(u.waits, uri)
+		delete(u.scheduled, uri)
 		closed := u.closed
-		u.told[uri] = now.Add(updatePause - since)
+		u.lastSent[uri] = now.Add(updatePause - since)
 		u.mu.Unlock()
 		if !closed {
 			tell(uri)
@@ -181,7 +181,7 @@ func (u *updates) add(uri string, now time.Time, tell func(uri string)) {
 }
 
 // close has nothing told any more.
-func (u *updates) close() {
+func (u *updatePacer) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.closed = true

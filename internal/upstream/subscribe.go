@@ -15,19 +15,19 @@ import (
 // subscriptions are the resources that somebody wants to hear of: how many do,
 // and what a modern server has granted.
 type subscriptions struct {
-	busy chan struct{} // holds one while one is changed
+	changing chan struct{} // holds one while one is changed
 
-	mu      *sync.Mutex
-	counts  map[string]int
-	gen     uint64          // of counts' keys
-	acked   uint64          // up to which the server has said what it grants
-	granted map[string]bool // nil: all
-	silent  bool            // the server has no stream
-	change  chan struct{}   // closed when acked changes
+	mu           *sync.Mutex
+	counts       map[string]int
+	generation   uint64          // of counts' keys
+	acknowledged uint64          // up to which the server has said what it grants
+	granted      map[string]bool // nil: all
+	hasNoStream  bool            // the server has no stream
+	changed      chan struct{}   // closed when acked changes
 }
 
 func newSubscriptions() subscriptions {
-	return subscriptions{busy: make(chan struct{}, 1), mu: &sync.Mutex{}, counts: map[string]int{}, change: make(chan struct{})}
+	return subscriptions{changing: make(chan struct{}, 1), mu: &sync.Mutex{}, counts: map[string]int{}, changed: make(chan struct{})}
 }
 
 // add counts one more who wants to hear of uri, and says whether it is the first.
@@ -36,9 +36,9 @@ func (v *subscriptions) add(uri string) (first bool, gen uint64) {
 	defer v.mu.Unlock()
 	v.counts[uri]++
 	if v.counts[uri] == 1 {
-		v.gen++
+		v.generation++
 	}
-	return v.counts[uri] == 1, v.gen
+	return v.counts[uri] == 1, v.generation
 }
 
 // remove counts one less, and says whether it was the last.
@@ -52,27 +52,27 @@ func (v *subscriptions) remove(uri string) (last bool) {
 		return false
 	}
 	delete(v.counts, uri)
-	v.gen++
+	v.generation++
 	return true
 }
 
-func (v *subscriptions) has(uri string) bool {
+func (v *subscriptions) hasSubscriber(uri string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.counts[uri] > 0
 }
 
-func (v *subscriptions) uris() ([]string, uint64) {
+func (v *subscriptions) listURIs() ([]string, uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return slices.Sorted(maps.Keys(v.counts)), v.gen
+	return slices.Sorted(maps.Keys(v.counts)), v.generation
 }
 
-// acknowledge takes what a server grants of the interests of a generation.
-func (v *subscriptions) acknowledge(gen uint64, notifications []byte) {
+// recordGrant takes what a server grants of the interests of a generation.
+func (v *subscriptions) recordGrant(gen uint64, notifications []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.acked, v.silent, v.granted = gen, false, nil
+	v.acknowledged, v.hasNoStream, v.granted = gen, false, nil
 	if list := wire.Get(notifications, "resourceSubscriptions"); list != nil {
 		v.granted = map[string]bool{}
 		for raw := range wire.Elements(list) {
@@ -80,24 +80,24 @@ func (v *subscriptions) acknowledge(gen uint64, notifications []byte) {
 			v.granted[uri] = true
 		}
 	}
-	close(v.change)
-	v.change = make(chan struct{})
+	close(v.changed)
+	v.changed = make(chan struct{})
 }
 
-// refuse says that the server has no stream.
-func (v *subscriptions) refuse() {
+// recordNoStream says that the server has no stream.
+func (v *subscriptions) recordNoStream() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.silent = true
-	close(v.change)
-	v.change = make(chan struct{})
+	v.hasNoStream = true
+	close(v.changed)
+	v.changed = make(chan struct{})
 }
 
-// await waits until the server has said whether it grants uri.
-func (v *subscriptions) await(ctx context.Context, uri string, gen uint64) (bool, error) {
+// awaitGrant waits until the server has said whether it grants uri.
+func (v *subscriptions) awaitGrant(ctx context.Context, uri string, gen uint64) (bool, error) {
 	for {
 		v.mu.Lock()
-		known, granted, change := v.silent || v.acked >= gen, !v.silent && (v.granted == nil || v.granted[uri]), v.change
+		known, granted, change := v.hasNoStream || v.acknowledged >= gen, !v.hasNoStream && (v.granted == nil || v.granted[uri]), v.changed
 		v.mu.Unlock()
 		if known {
 			return granted, nil
@@ -110,9 +110,9 @@ func (v *subscriptions) await(ctx context.Context, uri string, gen uint64) (bool
 	}
 }
 
-// interests are the params of subscriptions/listen for what the server can tell
+// listenParams are the params of subscriptions/listen for what the server can tell
 // and somebody wants to know; nil when that is nothing.
-func (s *Server) interests(l link) ([]byte, uint64) {
+func (s *Server) listenParams(l link) ([]byte, uint64) {
 	caps := l.serverCapabilities()
 	var members []wire.Member
 	for _, list := range []struct{ capability, note string }{
@@ -122,7 +122,7 @@ func (s *Server) interests(l link) ([]byte, uint64) {
 			members = append(members, wire.Member{Key: list.note, Value: []byte("true")})
 		}
 	}
-	uris, gen := s.watch.subs.uris()
+	uris, gen := s.watch.subs.listURIs()
 	if len(uris) > 0 {
 		list := []byte{'['}
 		for i, uri := range uris {
@@ -139,13 +139,13 @@ func (s *Server) interests(l link) ([]byte, uint64) {
 	return s.opts.baseParams(wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, members...)}), gen
 }
 
-// subscription begins or ends to hear of a resource. Callers share what the
+// changeSubscription begins or ends to hear of a resource. Callers share what the
 // server is asked for: they are told apart behind us.
-func (s *Server) subscription(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
+func (s *Server) changeSubscription(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
 	v := &s.watch.subs
 	select {
-	case v.busy <- struct{}{}:
-		defer func() { <-v.busy }()
+	case v.changing <- struct{}{}:
+		defer func() { <-v.changing }()
 	case <-ctx.Done():
 		return catalog.Result{}, junctor.AsError(ctx.Err())
 	}
@@ -167,7 +167,7 @@ func (s *Server) subscription(ctx context.Context, req *catalog.Request) (catalo
 	}
 	if err := s.setSubscription(ctx, req.Name, true, gen); err != nil {
 		v.remove(req.Name)
-		nudge(s.watch.again)
+		signalChannel(s.watch.interestsChanged)
 		return catalog.Result{}, s.callError(req, err)
 	}
 	return done, nil
@@ -185,19 +185,19 @@ func (s *Server) setSubscription(ctx context.Context, uri string, on bool, gen u
 	}
 	defer s.releaseSession(sess)
 	s.watch.mu.Lock()
-	s.follow()
+	s.startFollowing()
 	s.watch.mu.Unlock()
 	if !sess.link.isModern() {
 		s.wakeUp()
 		awaitStream(ctx, sess.link)
 		return s.subscribeLegacy(ctx, sess.link, uri, on)
 	}
-	nudge(s.watch.again)
+	signalChannel(s.watch.interestsChanged)
 	s.wakeUp()
 	if !on {
 		return nil
 	}
-	granted, err := s.watch.subs.await(ctx, uri, gen)
+	granted, err := s.watch.subs.awaitGrant(ctx, uri, gen)
 	if err == nil && !granted {
 		err = junctor.Errorf(junctor.CodeNotFound, "server %s does not tell when %s changes", s.opts.ID, clipText(uri))
 	}
@@ -234,7 +234,7 @@ func (s *Server) resubscribe(ctx context.Context, l link) error {
 	if l.isModern() {
 		return nil
 	}
-	uris, _ := s.watch.subs.uris()
+	uris, _ := s.watch.subs.listURIs()
 	for _, uri := range uris {
 		if err := s.subscribeLegacy(ctx, l, uri, true); err != nil && isLinkOver(err) {
 			return err

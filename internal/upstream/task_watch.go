@@ -54,7 +54,7 @@ func (s *Server) followTask(t *openedTask) {
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
 		err := t.sess.link.listen(ctx, params, &taskListener{ctx: ctx, s: s, task: t, stopStream: cancel})
-		if errors.Is(err, errNoStream) || ctx.Err() != nil || s.isGone(t.sess) || waitContext(ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
+		if errors.Is(err, errNoStream) || ctx.Err() != nil || s.isRemoved(t.sess) || waitContext(ctx, addJitter(backoffDelay(firstFollowDelay, maxFollowDelay, failures))) != nil {
 			break
 		}
 	}
@@ -137,6 +137,6 @@ func (s *Server) taskIs(t *openedTask, task []byte) {
 	}
 	s.mu.Unlock()
 	if news {
-		s.tell(catalog.Event{Kind: catalog.EventTask, Party: t.party, Task: catalog.TaskState{ID: t.id, Session: t.client, JSON: state}})
+		s.publishEvent(catalog.Event{Kind: catalog.EventTask, Party: t.party, Task: catalog.TaskState{ID: t.id, Session: t.client, JSON: state}})
 	}
 }

@@ -172,7 +172,7 @@ func TestEverythingUnaskedIsPaced(t *testing.T) {
 		"message":   wire.AppendNotification(nil, wire.NoteMessage, []byte(`{}`)),
 		"answer":    wire.AppendResult(nil, []byte("4711"), []byte(`{}`)),
 	} {
-		o := &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler), limits: newLimits(func() time.Time { return now })}
+		o := &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler), limits: newServerLimits(func() time.Time { return now })}
 		l := &httpLink{opts: o}
 		l.serverRequests.closed = true // nothing is sent
 		for where, hear := range map[string]func(m *wire.Message){
@@ -185,7 +185,7 @@ func TestEverythingUnaskedIsPaced(t *testing.T) {
 			if name == "answer" && where == "the stream of a call" {
 				continue // it ends the call
 			}
-			before := o.limits.notes
+			before := o.limits.noteTokens
 			for range flood {
 				var m wire.Message
 				if err := m.Parse(message); err != nil {
@@ -193,7 +193,7 @@ func TestEverythingUnaskedIsPaced(t *testing.T) {
 				}
 				hear(&m)
 			}
-			if counted := before - o.limits.notes; counted != flood {
+			if counted := before - o.limits.noteTokens; counted != flood {
 				t.Errorf("%s on %s: %v of %d are counted", name, where, counted, flood)
 			}
 		}

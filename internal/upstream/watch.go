@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	firstFollow = time.Second
-	mostFollow  = 2 * time.Minute
-	// longFollow is how long a server has to be followed for its next absence to
+	firstFollowDelay = time.Second
+	maxFollowDelay   = 2 * time.Minute
+	// longFollowTime is how long a server has to be followed for its next absence to
 	// count as its first.
-	longFollow = 30 * time.Second
-	// settle is how long a changed list is left to settle: servers that change
+	longFollowTime = 30 * time.Second
+	// listSettleTime is how long a changed list is left to settle: servers that change
 	// often say so often.
-	settle = 50 * time.Millisecond
+	listSettleTime = 50 * time.Millisecond
 )
 
-// watch is what is needed to hear of changes: who wants to, and which resources.
-type watch struct {
-	wake    chan struct{} // there is reason to connect
-	changed chan struct{} // the server says that a list changed
-	again   chan struct{} // what is listened for has changed
-	rereads rereads       // of whoever follows the server
-	updates updates
+// changeWatch is what is needed to hear of changes: who wants to, and which resources.
+type changeWatch struct {
+	wake             chan struct{} // there is reason to connect
+	listChanged      chan struct{} // the server says that a list changed
+	interestsChanged chan struct{} // what is listened for has changed
+	rereadPacer      rereadPacer   // of whoever follows the server
+	updatePacer      updatePacer
 
-	mu      sync.Mutex
-	notify  func(catalog.Event)
-	started bool
-	said    catalog.Lists // what the server says that changed, and was not read again yet
-	subs    subscriptions
+	mu        sync.Mutex
+	notify    func(catalog.Event)
+	started   bool
+	announced catalog.Lists // what the server says that changed, and was not read again yet
+	subs      subscriptions
 }
 
-func newWatch() watch {
+func newChangeWatch() changeWatch {
 	signal := func() chan struct{} { return make(chan struct{}, 1) }
-	return watch{wake: signal(), changed: signal(), again: signal(), subs: newSubscriptions()}
+	return changeWatch{wake: signal(), listChanged: signal(), interestsChanged: signal(), subs: newSubscriptions()}
 }
 
-func nudge(c chan struct{}) {
+func signalChannel(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -55,17 +55,17 @@ func (s *Server) Watch(notify func(catalog.Event)) {
 	s.watch.mu.Lock()
 	defer s.watch.mu.Unlock()
 	s.watch.notify = notify
-	s.follow()
+	s.startFollowing()
 }
 
-// follow starts to follow the server in the background; watch.mu is held.
-func (s *Server) follow() {
+// startFollowing starts to follow the server in the background; watch.mu is held.
+func (s *Server) startFollowing() {
 	if !s.watch.started {
-		s.watch.started = s.background.start(s.following)
+		s.watch.started = s.background.start(s.followServer)
 	}
 }
 
-func (s *Server) tell(e catalog.Event) {
+func (s *Server) publishEvent(e catalog.Event) {
 	s.watch.mu.Lock()
 	notify := s.watch.notify
 	s.watch.mu.Unlock()
@@ -75,12 +75,12 @@ func (s *Server) tell(e catalog.Event) {
 }
 
 // wakeUp has the server followed again, if it is not.
-func (s *Server) wakeUp() { nudge(s.watch.wake) }
+func (s *Server) wakeUp() { signalChannel(s.watch.wake) }
 
-// following keeps the list fresh and hears of changes, from the first use on. A
+// followServer keeps the list fresh and hears of changes, from the first use on. A
 // server that is away is tried again, ever more rarely and at once when
 // somebody uses it; one that refused our credentials only then.
-func (s *Server) following() {
+func (s *Server) followServer() {
 	var wait <-chan time.Time
 	for failures := 0; ; {
 		select {
@@ -90,42 +90,42 @@ func (s *Server) following() {
 		case <-wait:
 		}
 		begun := time.Now()
-		err := s.attend(s.ctx)
+		err := s.followSession(s.ctx)
 		if s.ctx.Err() != nil {
 			return
 		}
-		if failures++; time.Since(begun) > longFollow {
+		if failures++; time.Since(begun) > longFollowTime {
 			failures = 1
 		}
 		wait = nil
-		if !s.sleepy(err) {
-			wait = time.After(jitter(backoff(firstFollow, mostFollow, failures-1)))
+		if !s.wakesOnUseOnly(err) {
+			wait = time.After(addJitter(backoffDelay(firstFollowDelay, maxFollowDelay, failures-1)))
 		}
 		s.opts.Logger.Debug("a server is not followed for now", "server", s.opts.ID, "error", s.opts.Scrub(err.Error()))
 	}
 }
 
-// sleepy says that only use wakes the server again: it refused us, or it is a
+// wakesOnUseOnly says that only use wakes the server again: it refused us, or it is a
 // command, which is not kept running for its lists.
-func (s *Server) sleepy(err error) bool {
-	uris, _ := s.watch.subs.uris()
+func (s *Server) wakesOnUseOnly(err error) bool {
+	uris, _ := s.watch.subs.listURIs()
 	return junctor.CodeOf(err) == junctor.CodeUnauthenticated || s.opts.Transport == TransportStdio && len(uris) == 0
 }
 
-// lazy says that no process is started to hear of changes: what the command
+// startsNoProcess says that no process is started to hear of changes: what the command
 // offers is known, and nobody waits to hear of a resource.
-func (s *Server) lazy() bool {
-	uris, _ := s.watch.subs.uris()
+func (s *Server) startsNoProcess() bool {
+	uris, _ := s.watch.subs.listURIs()
 	return s.opts.Transport == TransportStdio && len(uris) == 0 && len(s.knownTools()) > 0
 }
 
-// attend follows the server over one link, until that ends.
-func (s *Server) attend(ctx context.Context) error {
+// followSession follows the server over one link, until that ends.
+func (s *Server) followSession(ctx context.Context) error {
 	a, err := s.resolveAccess(ctx, nil, nil)
 	if err != nil {
 		return err
 	}
-	a.existingOnly = s.lazy()
+	a.existingOnly = s.startsNoProcess()
 	sess, err := s.acquireSession(ctx, a)
 	if err != nil {
 		return err
@@ -138,33 +138,33 @@ func (s *Server) attend(ctx context.Context) error {
 	} else {
 		defer s.releaseSession(sess)
 	}
-	if err := s.freshen(ctx); err != nil {
+	if err := s.refreshIfStale(ctx); err != nil {
 		return err
 	}
 	if err := s.resubscribe(ctx, sess.link); err != nil {
 		return err
 	}
-	return s.hearOut(ctx, sess)
+	return s.listenAndRefresh(ctx, sess)
 }
 
-// freshen reads the list again if it is time.
-func (s *Server) freshen(ctx context.Context) error {
+// refreshIfStale reads the list again if it is time.
+func (s *Server) refreshIfStale(ctx context.Context) error {
 	if s.isOfferFresh() {
 		return nil
 	}
-	return s.reread(ctx, true)
+	return s.rereadOffer(ctx, true)
 }
 
-// hearOut listens on a link, and reads the lists again when they change or
+// listenAndRefresh listens on a link, and reads the lists again when they change or
 // their time is over.
-func (s *Server) hearOut(ctx context.Context, sess *session) error {
-	var ear listening
+func (s *Server) listenAndRefresh(ctx context.Context, sess *session) error {
+	var ear listenRun
 	defer func() { ear.stop() }()
 	ear.start(ctx, s, sess)
-	up := ear.up(sess.link)
+	up := ear.readyChannel(sess.link)
 	var due <-chan time.Time // when lists that changed are read again; nil is not
 	for {
-		stale := time.NewTimer(s.staleIn())
+		stale := time.NewTimer(s.timeUntilStale())
 		select {
 		case <-ctx.Done():
 			stale.Stop()
@@ -178,47 +178,47 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 			if !errors.Is(err, errNoStream) {
 				return err
 			}
-			s.watch.subs.refuse()
+			s.watch.subs.recordNoStream()
 		case <-up:
 			// What changed before anybody listened was not heard.
 			up = nil
-			nudge(s.watch.changed)
-		case <-s.watch.again:
+			signalChannel(s.watch.listChanged)
+		case <-s.watch.interestsChanged:
 			if sess.link.isModern() {
 				ear.stop()
 				ear.start(ctx, s, sess)
 			}
-		case <-s.watch.changed:
+		case <-s.watch.listChanged:
 			if due == nil { // else what changed now is read then, too
-				due = time.After(s.watch.rereads.wait(time.Now()))
+				due = time.After(s.watch.rereadPacer.nextWait(time.Now()))
 			}
 		case <-due:
 			due = nil
-			if err := s.reread(ctx, false); err != nil {
+			if err := s.rereadOffer(ctx, false); err != nil {
 				return err
 			}
-			s.watch.rereads.done(time.Now())
+			s.watch.rereadPacer.recordRead(time.Now())
 		case <-stale.C:
-			if err := s.reread(ctx, false); err != nil {
+			if err := s.rereadOffer(ctx, false); err != nil {
 				return err
 			}
 		}
 		stale.Stop()
-		if s.isGone(sess) {
+		if s.isRemoved(sess) {
 			return &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session was replaced", Cause: errNotBegun}
 		}
 	}
 }
 
-func (s *Server) isGone(sess *session) bool {
+func (s *Server) isRemoved(sess *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return sess.removed
 }
 
-// staleIn is when the list has to be read again. A command is not kept running
+// timeUntilStale is when the list has to be read again. A command is not kept running
 // for that: its list is read when it is started.
-func (s *Server) staleIn() time.Duration {
+func (s *Server) timeUntilStale() time.Duration {
 	l := s.lastOffer.Load()
 	if l == nil {
 		return s.opts.TTL
@@ -229,53 +229,53 @@ func (s *Server) staleIn() time.Duration {
 	return max(l.freshUntil.Sub(s.opts.Now()), time.Millisecond)
 }
 
-// reread reads the list now, or only if nobody else has done so meanwhile. A
+// rereadOffer reads the list now, or only if nobody else has done so meanwhile. A
 // server that announced a change is passed on even where its lists are as before:
 // what it means by it is for its clients to know.
-func (s *Server) reread(ctx context.Context, ifStale bool) error {
+func (s *Server) rereadOffer(ctx context.Context, ifStale bool) error {
 	s.watch.mu.Lock()
-	said := s.watch.said
-	s.watch.said = catalog.Lists{}
+	said := s.watch.announced
+	s.watch.announced = catalog.Lists{}
 	s.watch.mu.Unlock()
-	changed, err := s.refreshOfferOn(ctx, ifStale, s.lazy())
+	changed, err := s.refreshOfferOn(ctx, ifStale, s.startsNoProcess())
 	switch {
 	case changed:
-		s.tell(catalog.Event{Kind: catalog.EventChanged})
+		s.publishEvent(catalog.Event{Kind: catalog.EventChanged})
 	case err == nil && said.Any():
-		s.tell(catalog.Event{Kind: catalog.EventAnnounced, Lists: said})
+		s.publishEvent(catalog.Event{Kind: catalog.EventAnnounced, Lists: said})
 	}
 	return err
 }
 
-// announced notes that the server says that a list changed.
-func (s *Server) announced(method string) {
+// recordAnnouncement notes that the server says that a list changed.
+func (s *Server) recordAnnouncement(method string) {
 	s.pageCache.dropAll()
 	s.watch.mu.Lock()
 	switch method {
 	case wire.NoteToolsListChanged:
-		s.watch.said.Tools = true
+		s.watch.announced.Tools = true
 	case wire.NotePromptsListChanged:
-		s.watch.said.Prompts = true
+		s.watch.announced.Prompts = true
 	case wire.NoteResourcesListChanged:
-		s.watch.said.Resources = true
+		s.watch.announced.Resources = true
 	}
 	s.watch.mu.Unlock()
-	nudge(s.watch.changed)
+	signalChannel(s.watch.listChanged)
 }
 
-// listening is a running listen.
-type listening struct {
+// listenRun is a running listen.
+type listenRun struct {
 	cancel context.CancelFunc
 	ended  chan error
 	done   chan struct{}
 }
 
-func (e *listening) start(ctx context.Context, s *Server, sess *session) {
+func (e *listenRun) start(ctx context.Context, s *Server, sess *session) {
 	l := sess.link
 	params := []byte(nil)
 	gen := uint64(0)
 	if l.isModern() {
-		if params, gen = s.interests(l); params == nil {
+		if params, gen = s.listenParams(l); params == nil {
 			return // nothing to hear of
 		}
 	}
@@ -292,10 +292,10 @@ func (e *listening) start(ctx context.Context, s *Server, sess *session) {
 	}
 }
 
-// up is closed once changes are heard that happen from then on. It is nil where
+// readyChannel is closed once changes are heard that happen from then on. It is nil where
 // the server tells of none, and on a modern link, which says so itself.
-func (e *listening) up(l link) <-chan struct{} {
-	if e.ended == nil || l.isModern() || !tellsChanges(l) {
+func (e *listenRun) readyChannel(l link) <-chan struct{} {
+	if e.ended == nil || l.isModern() || !announcesChanges(l) {
 		return nil
 	}
 	if h, ok := l.(*httpLink); ok {
@@ -306,7 +306,7 @@ func (e *listening) up(l link) <-chan struct{} {
 	return now
 }
 
-func tellsChanges(l link) bool {
+func announcesChanges(l link) bool {
 	for _, value := range wire.Members(l.serverCapabilities()) {
 		if string(wire.Get(value, "listChanged")) == "true" {
 			return true
@@ -315,7 +315,7 @@ func tellsChanges(l link) bool {
 	return false
 }
 
-func (e *listening) stop() {
+func (e *listenRun) stop() {
 	if e.cancel != nil {
 		e.cancel()
 		<-e.done
@@ -335,16 +335,16 @@ type catalogListener struct {
 func (e *catalogListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
-		e.s.announced(method)
+		e.s.recordAnnouncement(method)
 	case wire.NoteResourceUpdated:
 		uri, ok := wire.String(wire.Get(params, "uri"))
-		if e.s.pageCache.dropURI(uri); ok && e.s.watch.subs.has(uri) {
-			e.s.watch.updates.add(uri, time.Now(), func(uri string) { e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri}) })
+		if e.s.pageCache.dropURI(uri); ok && e.s.watch.subs.hasSubscriber(uri) {
+			e.s.watch.updatePacer.addUpdate(uri, time.Now(), func(uri string) { e.s.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri}) })
 		}
 	case wire.NoteTasksStatus:
 		e.s.taskNoted(e.sess, params)
 	case wire.NoteSubscriptionsAcknowledged:
-		e.s.watch.subs.acknowledge(e.generation, wire.Get(params, "notifications"))
-		e.acknowledgeOnce.Do(func() { nudge(e.s.watch.changed) }) // what changed before was not heard
+		e.s.watch.subs.recordGrant(e.generation, wire.Get(params, "notifications"))
+		e.acknowledgeOnce.Do(func() { signalChannel(e.s.watch.listChanged) }) // what changed before was not heard
 	}
 }
