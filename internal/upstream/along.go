@@ -92,7 +92,7 @@ type sessionListener struct {
 
 func (e *sessionListener) handleNotification(method string, params []byte) {
 	if method == wire.NoteTasksStatus {
-		e.s.taskNoted(e.sess, params)
+		e.s.handleTaskNote(e.sess, params)
 	}
 	if method != wire.NoteResourceUpdated {
 		return

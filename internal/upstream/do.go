@@ -25,7 +25,7 @@ func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	}
 	switch req.Kind {
 	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
-		res, err := s.task(ctx, req)
+		res, err := s.doTask(ctx, req)
 		if err != nil {
 			return catalog.Result{}, s.callError(req, err)
 		}
@@ -92,10 +92,10 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.opts.ID)
 		}
 		if body, err = s.exchangeRequest(ctx, sess, req, token, p); err == nil && req.Caller.Tasks {
-			if task := madeTask(req, body, modern); task != nil {
-				made := s.opened(sess, a, req.CallID, task)
+			if task := taskFromResult(req, body, modern); task != nil {
+				made := s.rememberTask(sess, a, req.CallID, task)
 				if !modern || req.Caller.TaskOnly { // else the client says which it wants to hear of
-					s.hearOfTask(ctx, made)
+					s.watchTask(ctx, made)
 				}
 			}
 		}
@@ -150,7 +150,7 @@ func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalo
 		body, err = l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
 	}
 	s.recordOutcome(sess, time.Since(begun), err)
-	return body, s.opts.checkError(err)
+	return body, s.opts.checkElicitationError(err)
 }
 
 // mayRepeat says whether a request that failed may be sent again.

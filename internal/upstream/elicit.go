@@ -48,9 +48,9 @@ func isVisitable(text string) bool {
 	return false
 }
 
-// judgeAsk gives the answer to a request of a legacy server that is refused for
+// checkServerRequest gives the answer to a request of a legacy server that is refused for
 // what it asks people for; else it gives refused.
-func (o *Options) judgeAsk(m *wire.Message, refused *wire.Error) *wire.Error {
+func (o *Options) checkServerRequest(m *wire.Message, refused *wire.Error) *wire.Error {
 	if m.Method != wire.MethodElicitationCreate {
 		return refused
 	}
@@ -58,13 +58,13 @@ func (o *Options) judgeAsk(m *wire.Message, refused *wire.Error) *wire.Error {
 	if why == "" {
 		return refused
 	}
-	o.refusedInput(why)
+	o.recordRefusedInput(why)
 	return &wire.Error{Code: wire.CodeInvalidParams, Message: why}
 }
 
-// checkInputs refuses the inputRequests of a modern server that ask people for what
+// checkInputRequests refuses the inputRequests of a modern server that ask people for what
 // they must not be asked for.
-func (o *Options) checkInputs(requests []byte) error {
+func (o *Options) checkInputRequests(requests []byte) error {
 	if len(requests) == 0 || requests[0] != '{' {
 		return nil
 	}
@@ -73,56 +73,56 @@ func (o *Options) checkInputs(requests []byte) error {
 			continue
 		}
 		if why := refuseElicitation(wire.Get(request, "params")); why != "" {
-			o.refusedInput(why)
+			o.recordRefusedInput(why)
 			return junctor.Errorf(junctor.CodeUpstream, "server %s asks for input that is not passed on: %s", o.ID, why)
 		}
 	}
 	return nil
 }
 
-// checkError is the error of a server, unless it sends people where they must not
+// checkElicitationError is the error of a server, unless it sends people where they must not
 // be sent.
-func (o *Options) checkError(err error) error {
+func (o *Options) checkElicitationError(err error) error {
 	e, own := err.(*wire.Error) //nolint:errorlint // it is as readAnswer gave it
 	if !own || e.Code != codeURLElicitation {
 		return err
 	}
-	if bad := o.checkPages(e.Data); bad != nil {
+	if bad := o.checkElicitations(e.Data); bad != nil {
 		return bad
 	}
 	return err
 }
 
-// checkTask refuses a task that asks people for what they must not be asked for, by
+// checkTaskInputs refuses a task that asks people for what they must not be asked for, by
 // its requests or by the error that it ended with.
-func (o *Options) checkTask(task []byte) error {
-	if err := o.checkInputs(wire.Get(task, "inputRequests")); err != nil {
+func (o *Options) checkTaskInputs(task []byte) error {
+	if err := o.checkInputRequests(wire.Get(task, "inputRequests")); err != nil {
 		return err
 	}
 	failure := wire.Get(task, "error")
 	if len(failure) == 0 || failure[0] != '{' {
 		return nil
 	}
-	return o.checkPages(wire.Get(failure, "data")) // whatever its code: that can be written in many ways
+	return o.checkElicitations(wire.Get(failure, "data")) // whatever its code: that can be written in many ways
 }
 
-// checkPages refuses the data of an error that sends people where they must not be
+// checkElicitations refuses the data of an error that sends people where they must not be
 // sent.
-func (o *Options) checkPages(data []byte) error {
+func (o *Options) checkElicitations(data []byte) error {
 	if len(data) == 0 || data[0] != '{' {
 		return nil
 	}
 	for raw := range wire.Elements(wire.Get(data, "elicitations")) {
 		if why := refuseElicitation(raw); why != "" {
-			o.refusedInput(why)
+			o.recordRefusedInput(why)
 			return junctor.Errorf(junctor.CodeUpstream, "server %s asks for input that is not passed on: %s", o.ID, why)
 		}
 	}
 	return nil
 }
 
-// refusedInput records that people were not asked for something.
-func (o *Options) refusedInput(why string) {
+// recordRefusedInput records that people were not asked for something.
+func (o *Options) recordRefusedInput(why string) {
 	if o.limits.warnOnce(o.Logger, "a server's request for input was refused", "server", o.ID, "reason", why) && o.OnRefusedInput != nil {
 		o.OnRefusedInput(why)
 	}

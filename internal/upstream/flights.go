@@ -228,7 +228,7 @@ func (f *pendingCalls) dispatchMessage(ctx context.Context, m *wire.Message, a *
 	case m.Kind == wire.Request:
 		o.limits.paceMessage()
 		p, refused := f.findAnswerer(m.Method)
-		a.startAnswer(ctx, m, p, o.judgeAsk(m, refused), func(ctx context.Context, message []byte) {
+		a.startAnswer(ctx, m, p, o.checkServerRequest(m, refused), func(ctx context.Context, message []byte) {
 			if err := send(ctx, message); err != nil {
 				o.limits.warnOnce(o.Logger, "the answer to a request of a server did not reach it", "server", o.ID, "error", err)
 			}

@@ -20,10 +20,10 @@ import (
 // alone; what is deeper is refused, since nobody has looked at it.
 const maxFormDepth = 4
 
-// form is a form while it is judged.
-type form struct {
-	root []byte
-	free bool // a person can type something into it
+// formChecker is a form while it is judged.
+type formChecker struct {
+	root          []byte
+	takesFreeText bool // a person can type something into it
 }
 
 // refuseForm says why a form is not shown to people, with its message; "" is that it
@@ -32,29 +32,29 @@ func refuseForm(schema []byte, message string) string {
 	if len(schema) == 0 || schema[0] != '{' {
 		return ""
 	}
-	f := &form{root: schema}
+	f := &formChecker{root: schema}
 	if why := f.refuseFields(schema, 0); why != "" {
 		return why
 	}
-	if f.free && demandsSecret(message) {
-		return secretForm("its message")
+	if f.takesFreeText && demandsSecret(message) {
+		return reasonSecret("its message")
 	}
 	return ""
 }
 
-func secretForm(field string) string {
+func reasonSecret(field string) string {
 	return "the form asks for a secret (" + clipText(field) + "): the specification of MCP has those entered at an address of the server, with the mode url"
 }
 
-const nestedForm = "the form is not flat: the specification of MCP has forms whose fields are texts, numbers, yes or no, and choices"
+const reasonNotFlat = "the form is not flat: the specification of MCP has forms whose fields are texts, numbers, yes or no, and choices"
 
 // refuseFields judges the fields of a form or of a part of it.
-func (f *form) refuseFields(schema []byte, depth int) string {
-	schema, ok := f.resolve(schema)
+func (f *formChecker) refuseFields(schema []byte, depth int) string {
+	schema, ok := f.resolveRef(schema)
 	if !ok || depth > maxFormDepth || hasAny(schema, "if", "then", "else", "not", "patternProperties", "dependentSchemas") {
-		return nestedForm
+		return reasonNotFlat
 	}
-	for _, part := range parts(schema, "allOf", "anyOf", "oneOf") {
+	for _, part := range subschemas(schema, "allOf", "anyOf", "oneOf") {
 		if why := f.refuseFields(part, depth+1); why != "" {
 			return why
 		}
@@ -72,19 +72,19 @@ func (f *form) refuseFields(schema []byte, depth int) string {
 }
 
 // refuseField judges one field.
-func (f *form) refuseField(name string, field []byte, depth int) string {
-	field, ok := f.resolve(field)
-	if !ok || depth > maxFormDepth || hasAny(field, "properties", "if", "then", "else", "not", "patternProperties", "dependentSchemas") || isOf(field, "object") {
-		return nestedForm
+func (f *formChecker) refuseField(name string, field []byte, depth int) string {
+	field, ok := f.resolveRef(field)
+	if !ok || depth > maxFormDepth || hasAny(field, "properties", "if", "then", "else", "not", "patternProperties", "dependentSchemas") || hasType(field, "object") {
+		return reasonNotFlat
 	}
 	format, _ := wire.String(wire.Get(field, "format"))
 	if strings.EqualFold(format, "password") || string(wire.Get(field, "writeOnly")) == "true" {
-		return secretForm(name)
+		return reasonSecret(name)
 	}
-	inner := parts(field, "allOf", "anyOf", "oneOf")
+	inner := subschemas(field, "allOf", "anyOf", "oneOf")
 	if items := wire.Get(field, "items"); len(items) > 0 {
-		if isOf(items, "array") {
-			return nestedForm
+		if hasType(items, "array") {
+			return reasonNotFlat
 		}
 		inner = append(inner, items)
 	}
@@ -93,22 +93,22 @@ func (f *form) refuseField(name string, field []byte, depth int) string {
 			return why
 		}
 	}
-	if isOf(field, "boolean") || isChoice(field) || slices.ContainsFunc(inner, isChoice) {
+	if hasType(field, "boolean") || isChoice(field) || slices.ContainsFunc(inner, isChoice) {
 		return "" // whether to have a secret, and which of those that the server knows, are none
 	}
-	f.free = f.free || !isOf(field, "null")
+	f.takesFreeText = f.takesFreeText || !hasType(field, "null")
 	title, _ := wire.String(wire.Get(field, "title"))
 	description, _ := wire.String(wire.Get(field, "description"))
-	number := isOf(field, "integer") || isOf(field, "number")
+	number := hasType(field, "integer") || hasType(field, "number")
 	if namesSecret(name, number) || namesSecret(title, number) || demandsSecret(title) || demandsSecret(description) || len(nameWords(description)) <= 3 && namesSecret(description, number) {
-		return secretForm(name)
+		return reasonSecret(name)
 	}
 	return ""
 }
 
-// resolve follows a reference to a definition within the form, as generators of
+// resolveRef follows a reference to a definition within the form, as generators of
 // schemas write them; ok is false where there is none such.
-func (f *form) resolve(schema []byte) (at []byte, ok bool) {
+func (f *formChecker) resolveRef(schema []byte) (at []byte, ok bool) {
 	for range maxFormDepth {
 		if len(schema) == 0 || schema[0] != '{' {
 			return schema, true
@@ -130,8 +130,8 @@ func (f *form) resolve(schema []byte) (at []byte, ok bool) {
 	return nil, false
 }
 
-// parts gives the schemas in members that are lists of them.
-func parts(schema []byte, members ...string) (all [][]byte) {
+// subschemas gives the schemas in members that are lists of them.
+func subschemas(schema []byte, members ...string) (all [][]byte) {
 	if len(schema) == 0 || schema[0] != '{' {
 		return nil
 	}
@@ -149,8 +149,8 @@ func hasAny(schema []byte, members ...string) bool {
 	return len(schema) > 0 && schema[0] == '{' && slices.ContainsFunc(members, func(m string) bool { return wire.Get(schema, m) != nil })
 }
 
-// isOf says whether a schema is of a type, or of that and null.
-func isOf(schema []byte, kind string) bool {
+// hasType says whether a schema is of a type, or of that and null.
+func hasType(schema []byte, kind string) bool {
 	if len(schema) == 0 || schema[0] != '{' {
 		return false
 	}
@@ -210,18 +210,18 @@ func isSecretKey(before string) bool {
 	return slices.Contains([]string{"api", "private", "access", "signing", "encryption", "ssh", "auth", "master", "deploy", "wallet", "openai", "anthropic", "aws"}, before)
 }
 
-// describes says whether a word makes of a name something about a secret: a
+// describesSecret says whether a word makes of a name something about a secret: a
 // password's policy.
-func describes(w string) bool {
+func describesSecret(w string) bool {
 	return slices.Contains([]string{
 		"name", "names", "id", "ids", "count", "length", "policy", "type", "types", "kind", "limit", "limits", "budget", "usage", "expiry", "expires", "expiration", "age", "days", "rotation", "manager", "provider",
 		"label", "format", "strength", "hint", "attempts", "scope", "scopes", "symbol", "address", "amount", "balance", "price", "index", "version", "path", "email", "status", "rate", "date", "through", "fail", "ratio",
 	}, w)
 }
 
-// qualifies says whether a word before a token or a pass says that it is no secret: a
+// qualifiesHarmless says whether a word before a token or a pass says that it is no secret: a
 // page's token, a boarding pass.
-func qualifies(w string) bool {
+func qualifiesHarmless(w string) bool {
 	return slices.Contains([]string{
 		"max", "min", "per", "page", "next", "previous", "cursor", "continuation", "stop", "start", "end", "boarding", "day", "season", "ski", "bus", "train", "rail", "guest", "visitor", "parking", "event", "backstage",
 		"first", "second", "number", "reward", "governance",
@@ -235,13 +235,13 @@ func namesSecret(name string, number bool) bool {
 	if len(words) == 0 {
 		return false
 	}
-	if len(words) > 1 && describes(words[len(words)-1]) || len(words) > 2 && describes(words[0]) && (words[1] == "of" || words[1] == "for") {
+	if len(words) > 1 && describesSecret(words[len(words)-1]) || len(words) > 2 && describesSecret(words[0]) && (words[1] == "of" || words[1] == "for") {
 		return false
 	}
-	if number && slices.ContainsFunc(words, func(w string) bool { return qualifies(w) || describes(w) }) {
+	if number && slices.ContainsFunc(words, func(w string) bool { return qualifiesHarmless(w) || describesSecret(w) }) {
 		return false
 	}
-	for _, text := range []string{strings.Join(words, ""), unleet(name)} {
+	for _, text := range []string{strings.Join(words, ""), decodeLeet(name)} {
 		for _, part := range harmlessParts() {
 			text = strings.ReplaceAll(text, part, " ")
 		}
@@ -264,7 +264,7 @@ func namesSecret(name string, number bool) bool {
 			}
 		case isSecretWord(w):
 			return true
-		case number || qualifies(before) || describes(next):
+		case number || qualifiesHarmless(before) || describesSecret(next):
 		case isSecretText(w), w == "key" && isSecretKey(before):
 			return true
 		}
@@ -272,26 +272,26 @@ func namesSecret(name string, number bool) bool {
 	return false
 }
 
-// demands says whether a word has somebody give something.
-func demands(w string) bool {
+// isDemand says whether a word has somebody give something.
+func isDemand(w string) bool {
 	return slices.Contains([]string{
 		"enter", "type", "provide", "give", "paste", "input", "supply", "tell", "send", "confirm", "share", "need", "needs", "require", "requires", "submit", "insert", "specify", "your", "reenter", "repeat", "fill", "use",
 	}, w)
 }
 
-func denies(w string) bool {
+func isDenial(w string) bool {
 	return slices.Contains([]string{"not", "never", "don", "dont", "without", "no", "cannot", "won", "doesn"}, w)
 }
 
-// mentions says whether a word has a secret behind it be talked about.
-func mentions(w string) bool {
+// isMention says whether a word has a secret behind it be talked about.
+func isMention(w string) bool {
 	return slices.Contains([]string{
 		"reset", "resetting", "rotate", "rotating", "forgot", "forgotten", "change", "changing", "recover", "recovering", "id", "identifier", "length", "path", "hint", "count", "whether", "policy",
 	}, w)
 }
 
-// phraseEnd is how many words after a demand may be what it is for.
-const phraseEnd = 8
+// maxPhraseWords is how many words after a demand may be what it is for.
+const maxPhraseWords = 8
 
 // demandsSecret says whether a sentence asks for a secret: "enter your password" does,
 // "we never ask for your password" and "the email to reset your password" do not.
@@ -299,13 +299,13 @@ func demandsSecret(text string) bool {
 	for sentence := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(".!?;\n", r) }) {
 		words := nameWords(sentence)
 		for i, w := range words {
-			if !demands(w) || slices.ContainsFunc(words[max(0, i-4):i], denies) {
+			if !isDemand(w) || slices.ContainsFunc(words[max(0, i-4):i], isDenial) {
 				continue
 			}
-			if w == "your" && slices.ContainsFunc(words[max(0, i-2):i], mentions) {
+			if w == "your" && slices.ContainsFunc(words[max(0, i-2):i], isMention) {
 				continue
 			}
-			if asksFor(words[i+1 : min(len(words), i+1+phraseEnd)]) {
+			if asksForSecret(words[i+1 : min(len(words), i+1+maxPhraseWords)]) {
 				return true
 			}
 		}
@@ -313,17 +313,17 @@ func demandsSecret(text string) bool {
 	return false
 }
 
-// asksFor says whether what follows a demand is a secret, and not something about one.
-func asksFor(words []string) bool {
+// asksForSecret says whether what follows a demand is a secret, and not something about one.
+func asksForSecret(words []string) bool {
 	for i, w := range words {
-		if mentions(w) || i > 0 && (w == "of" || w == "for") && describes(words[i-1]) {
+		if isMention(w) || i > 0 && (w == "of" || w == "for") && describesSecret(words[i-1]) {
 			return false
 		}
 		for n := 1; n <= 3 && i+n <= len(words); n++ {
-			if i+n < len(words) && describes(words[i+n]) {
+			if i+n < len(words) && describesSecret(words[i+n]) {
 				continue // password policy
 			}
-			if strongSecret(words[i : i+n]) {
+			if isSecretPhrase(words[i : i+n]) {
 				return true
 			}
 		}
@@ -331,14 +331,14 @@ func asksFor(words []string) bool {
 	return false
 }
 
-// strongSecret says whether words are those of a secret and of nothing else.
-func strongSecret(words []string) bool {
+// isSecretPhrase says whether words are those of a secret and of nothing else.
+func isSecretPhrase(words []string) bool {
 	text := strings.TrimSuffix(strings.Join(words, ""), "s")
 	return slices.Contains(secretParts(), text) || slices.Contains([]string{"pwd", "pin", "pincode", "cvv", "cvc", "ssn", "otp", "token", "bearertoken", "clientsecret", "secretkey", "personalaccesstoken", "creditcardnumber", "socialsecuritynumber"}, text)
 }
 
-// lookalike gives the letter of ours that one of another script looks like.
-func lookalike(r rune) rune {
+// foldLookalike gives the letter of ours that one of another script looks like.
+func foldLookalike(r rune) rune {
 	const theirs, ours = "аеорсухіѕԁѡοαρντκ", "aeopcyxisdwoapvtk"
 	for i, one := range []rune(theirs) {
 		if one == r {
@@ -354,14 +354,14 @@ func foldLetters(text string) string {
 	var out strings.Builder
 	for _, r := range norm.NFKD.String(text) {
 		if !unicode.Is(unicode.Mn, r) {
-			out.WriteRune(lookalike(r))
+			out.WriteRune(foldLookalike(r))
 		}
 	}
 	return out.String()
 }
 
-// unleet gives the letters of a name whose digits stand for letters.
-func unleet(name string) string {
+// decodeLeet gives the letters of a name whose digits stand for letters.
+func decodeLeet(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
 		case '0':

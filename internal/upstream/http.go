@@ -172,7 +172,7 @@ func transportError(ctx context.Context, err error) error {
 
 // roundTrip implements link.
 func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
-	return l.roundTripInto(ctx, method, params, p, nil, l.opts.party())
+	return l.roundTripInto(ctx, method, params, p, nil, l.opts.serverParty())
 }
 
 // roundTripInto is roundTrip with room for the answer, which may be nil. The spare room of
@@ -238,7 +238,7 @@ func (l *httpLink) postOneWay(ctx context.Context, method string, params, messag
 
 // answerServerRequest answers a request of the server. ctx is that of the stream it came on.
 func (l *httpLink) answerServerRequest(ctx context.Context, m *wire.Message, p messageHandler, refused *wire.Error) {
-	l.serverRequests.startAnswer(ctx, m, p, l.opts.judgeAsk(m, refused), func(ctx context.Context, message []byte) {
+	l.serverRequests.startAnswer(ctx, m, p, l.opts.checkServerRequest(m, refused), func(ctx context.Context, message []byte) {
 		if err := l.postOneWay(ctx, "", nil, message); err != nil {
 			l.opts.limits.warnOnce(l.opts.Logger, "the answer to a request of a server did not reach it", "server", l.opts.ID, "error", err)
 		}

@@ -44,7 +44,7 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHan
 		return err
 	}
 	ended := false
-	err = readEvents(resp.Body, int(l.opts.MaxBytes), l.opts.memoryFor(ctx, l.opts.party()), nil, func(m *wire.Message) {
+	err = readEvents(resp.Body, int(l.opts.MaxBytes), l.opts.memoryFor(ctx, l.opts.serverParty()), nil, func(m *wire.Message) {
 		l.opts.limits.paceMessage()
 		switch {
 		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
@@ -76,7 +76,7 @@ func (l *httpLink) listenLegacy(ctx context.Context) error {
 		}
 		progressed := false
 		if err == nil {
-			err = readEvents(resp.Body, int(l.opts.MaxBytes), l.opts.memoryFor(ctx, l.opts.party()), func(e *wire.Event) {
+			err = readEvents(resp.Body, int(l.opts.MaxBytes), l.opts.memoryFor(ctx, l.opts.serverParty()), func(e *wire.Event) {
 				progressed = true
 				if e.HasID {
 					lastID = e.ID

@@ -236,7 +236,7 @@ func (s *Server) isolateClients(why string) {
 	s.opts.Logger.Warn("clients of a server no longer share sessions", "server", s.opts.ID, "reason", why)
 	s.mu.Lock()
 	for sess := range s.live {
-		if !s.handOverSession(sess) && s.opts.Transport == TransportStdio && !sess.removed && !s.works(sess) {
+		if !s.handOverSession(sess) && s.opts.Transport == TransportStdio && !sess.removed && !s.hasOpenTasks(sess) {
 			s.retireSession(sess) // its processes are somebody's own from now on
 		}
 	}

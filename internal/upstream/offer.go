@@ -159,7 +159,7 @@ func (s *Server) readOffer(ctx context.Context, l link) (*catalog.Offer, time.Du
 	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
 	offer := &catalog.Offer{
 		Instructions: s.opts.Scrub(l.serverInstructions()), Completions: has("completions"), Logging: has("logging"),
-		Tasks: makesTasks(l), Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
+		Tasks: supportsTasks(l), Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
 	}
 	p := listReader{server: s, link: l, ttl: s.opts.TTL, cancel: cancel}
 	if has("tools") {

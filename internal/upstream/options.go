@@ -99,9 +99,9 @@ type Timeouts struct {
 // issuerServer is the issuer of a server as a party.
 const issuerServer = "server"
 
-// party is the server itself: whose memory an answer takes that is read before it is
+// serverParty is the server itself: whose memory an answer takes that is read before it is
 // known whose call it answers.
-func (o *Options) party() limit.Party {
+func (o *Options) serverParty() limit.Party {
 	return limit.Party{Tenant: o.Tenant, Issuer: issuerServer, Subject: o.ID}
 }
 

@@ -29,8 +29,8 @@ const (
 	StepList           Step = "list"
 )
 
-// pass tells whoever follows a probe that a step has passed.
-func pass(ctx context.Context, step Step) { junctor.StepPassed(ctx, string(step)) }
+// reportStep tells whoever follows a probe that a step has passed.
+func reportStep(ctx context.Context, step Step) { junctor.StepPassed(ctx, string(step)) }
 
 // Report is what a probe found.
 type Report struct {
@@ -46,34 +46,34 @@ type Report struct {
 // and what to do.
 func (s *Server) Probe(ctx context.Context) (Report, error) {
 	fresh := &linkOpener{opts: &s.opts, paramHeaders: s.linkOpener.paramHeaders}
-	return s.examine(ctx, fresh, func(_ linkAccess, l link, _ *listedOffer, _ time.Duration) { _ = l.close() })
+	return s.runProbe(ctx, fresh, func(_ linkAccess, l link, _ *listedOffer, _ time.Duration) { _ = l.close() })
 }
 
 // Begin is Probe for a server that nobody has used yet: the list is kept for
 // whoever comes first, and so is a modern link.
 func (s *Server) Begin(ctx context.Context) (Report, error) {
-	return s.examine(ctx, s.linkOpener, s.adopt)
+	return s.runProbe(ctx, s.linkOpener, s.adoptProbeLink)
 }
 
-// examine opens a link and lists what is behind it. Where both worked, keep has
+// runProbe opens a link and lists what is behind it. Where both worked, keep has
 // them.
-func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(linkAccess, link, *listedOffer, time.Duration)) (Report, error) {
-	var reached milestones
+func (s *Server) runProbe(ctx context.Context, how *linkOpener, keep func(linkAccess, link, *listedOffer, time.Duration)) (Report, error) {
+	var reached probeProgress
 	begun := time.Now()
-	a, l, err := s.reach(reached.trace(ctx), how)
+	a, l, err := s.openProbeLink(reached.withTrace(ctx), how)
 	var report Report
 	if err == nil {
 		if s.opts.Transport != TransportStdio {
-			pass(ctx, StepAuthentication)
+			reportStep(ctx, StepAuthentication)
 		}
-		pass(ctx, StepProtocol)
+		reportStep(ctx, StepProtocol)
 		report.State.addHandshake(l, &s.opts)
 		report.State.Latency = time.Since(begun)
 		listing, cancel := context.WithTimeout(ctx, s.opts.Timeouts.List)
 		defer cancel()
 		o, ttl, listErr := s.readOffer(listing, l)
 		if err = listErr; err == nil {
-			pass(ctx, StepList)
+			reportStep(ctx, StepList)
 			report.State.Connected, report.State.LastSeen = true, s.opts.Now()
 			report.State.countItems(o)
 			if !l.isModern() {
@@ -87,30 +87,30 @@ func (s *Server) examine(ctx context.Context, how *linkOpener, keep func(linkAcc
 		} else {
 			_ = l.close()
 		}
-		reached.protocol = true
+		reached.hasHandshake = true
 	}
 	if report.State.Transport == "" {
 		report.State.Transport = s.opts.Transport
 	}
-	steps := s.steps()
+	steps := s.probeSteps()
 	if err == nil {
 		report.Passed = steps
 		return report, nil
 	}
-	report.Failed = reached.failed(s.opts.Transport, err)
+	report.Failed = reached.failedStep(s.opts.Transport, err)
 	if !slices.Contains(steps, report.Failed) {
 		report.Failed = StepHTTP // there is no TLS to fail at
 	}
 	report.Passed = steps[:slices.Index(steps, report.Failed)]
 	err = s.probeError(err)
-	report.Reason, report.Hint = err.Error(), s.hint(report.Failed, err)
+	report.Reason, report.Hint = err.Error(), s.hintFor(report.Failed, err)
 	report.State.LastError = report.Reason
 	return report, err
 }
 
-// reach opens a link that belongs to nobody. It declares everything, to be shown
+// openProbeLink opens a link that belongs to nobody. It declares everything, to be shown
 // everything, and answers nothing.
-func (s *Server) reach(ctx context.Context, how *linkOpener) (linkAccess, link, error) {
+func (s *Server) openProbeLink(ctx context.Context, how *linkOpener) (linkAccess, link, error) {
 	a, err := s.resolveAccess(ctx, nil, &catalog.Caller{Capabilities: []byte(allCapabilities)})
 	if err != nil {
 		return a, nil, err
@@ -121,11 +121,11 @@ func (s *Server) reach(ctx context.Context, how *linkOpener) (linkAccess, link, 
 	return a, l, err
 }
 
-// adopt makes a modern link the session of all, unless there is one by now. A
+// adoptProbeLink makes a modern link the session of all, unless there is one by now. A
 // legacy one has declared what no caller has, so it is of no use to any; what it
 // lists is offered until the session of those who declare nothing lists too, and
 // shows which of it is conditional.
-func (s *Server) adopt(a linkAccess, l link, known *listedOffer, took time.Duration) {
+func (s *Server) adoptProbeLink(a linkAccess, l link, known *listedOffer, took time.Duration) {
 	s.breaker.recordSuccess(a.credentialsDigest)
 	s.recordAnswer(l, took, nil)
 	if !l.isModern() {
@@ -165,7 +165,7 @@ func (s *Server) probeError(err error) error {
 	return &out
 }
 
-func (s *Server) steps() []Step {
+func (s *Server) probeSteps() []Step {
 	switch {
 	case s.opts.Transport == TransportStdio:
 		return []Step{StepAddress, StepProtocol, StepList}
@@ -176,39 +176,39 @@ func (s *Server) steps() []Step {
 	}
 }
 
-// milestones are how far a probe came.
-type milestones struct {
-	connected, secured, answered atomic.Bool
-	protocol                     bool
+// probeProgress are how far a probe came.
+type probeProgress struct {
+	hasConnected, hasTLS, hasAnswered atomic.Bool
+	hasHandshake                      bool
 }
 
-func (m *milestones) trace(ctx context.Context) context.Context {
+func (m *probeProgress) withTrace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		ConnectDone: func(_, _ string, err error) {
-			if err == nil && !m.connected.Swap(true) {
-				pass(ctx, StepAddress)
+			if err == nil && !m.hasConnected.Swap(true) {
+				reportStep(ctx, StepAddress)
 			}
 		},
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
-			if err == nil && !m.secured.Swap(true) {
-				pass(ctx, StepTLS)
+			if err == nil && !m.hasTLS.Swap(true) {
+				reportStep(ctx, StepTLS)
 			}
 		},
 		GotFirstResponseByte: func() {
-			if !m.answered.Swap(true) {
-				pass(ctx, StepHTTP)
+			if !m.hasAnswered.Swap(true) {
+				reportStep(ctx, StepHTTP)
 			}
 		},
 	})
 }
 
-// failed is the step at which err happened.
-func (m *milestones) failed(t Transport, err error) Step {
+// failedStep is the step at which err happened.
+func (m *probeProgress) failedStep(t Transport, err error) Step {
 	if t == TransportStdio {
-		if code := junctor.CodeOf(err); !m.protocol && (code == junctor.CodeUnreachable || code == junctor.CodeNotFound || code == junctor.CodeInvalid) {
+		if code := junctor.CodeOf(err); !m.hasHandshake && (code == junctor.CodeUnreachable || code == junctor.CodeNotFound || code == junctor.CodeInvalid) {
 			return StepAddress
 		}
-		if m.protocol {
+		if m.hasHandshake {
 			return StepList
 		}
 		return StepProtocol
@@ -217,21 +217,21 @@ func (m *milestones) failed(t Transport, err error) Step {
 	switch {
 	case code == junctor.CodeUnauthenticated:
 		return StepAuthentication
-	case m.protocol:
+	case m.hasHandshake:
 		return StepList
-	case code == junctor.CodeDenied || !m.connected.Load() && !m.answered.Load():
+	case code == junctor.CodeDenied || !m.hasConnected.Load() && !m.hasAnswered.Load():
 		return StepAddress
-	case code == junctor.CodeUnreachable && !m.answered.Load():
+	case code == junctor.CodeUnreachable && !m.hasAnswered.Load():
 		return StepTLS
-	case !m.answered.Load() || statusOf(err) >= 500:
+	case !m.hasAnswered.Load() || statusOf(err) >= 500:
 		return StepHTTP
 	default:
 		return StepProtocol
 	}
 }
 
-// hint says what to do about a step that failed.
-func (s *Server) hint(step Step, err error) string {
+// hintFor says what to do about a step that failed.
+func (s *Server) hintFor(step Step, err error) string {
 	code := junctor.CodeOf(err)
 	switch step {
 	case StepAddress:

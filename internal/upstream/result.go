@@ -29,7 +29,7 @@ func (s *Server) shapeResult(req *catalog.Request, body []byte, modern bool) (ca
 	var drops [4]string
 	drop := drops[:0]
 	var add []wire.Member
-	if task := madeTask(req, body, modern); task != nil {
+	if task := taskFromResult(req, body, modern); task != nil {
 		body, res.Task = task, true
 	} else if modern {
 		state, err := s.readModernMembers(body, &res)
@@ -68,7 +68,7 @@ func (s *Server) readModernMembers(body []byte, res *catalog.Result) (state []by
 	case "", wire.ResultComplete:
 	case wire.ResultInputRequired:
 		res.Input = true
-		if err := s.opts.checkInputs(wire.Get(body, "inputRequests")); err != nil {
+		if err := s.opts.checkInputRequests(wire.Get(body, "inputRequests")); err != nil {
 			return nil, err
 		}
 		if own, given := wire.String(wire.Get(body, "requestState")); given {

@@ -15,11 +15,11 @@ func checkShape(kind junctor.Kind, body []byte) string {
 	case junctor.KindTool:
 		return checkToolResult(body)
 	case junctor.KindResource:
-		return checkEach(body, "contents", checkContents)
+		return checkElements(body, "contents", checkContents)
 	case junctor.KindPrompt:
-		return checkEach(body, "messages", checkMessage)
+		return checkElements(body, "messages", checkMessage)
 	case junctor.KindCompletion:
-		return checkEach(wire.Get(body, "completion"), "values", checkString)
+		return checkElements(wire.Get(body, "completion"), "values", checkString)
 	default:
 		return ""
 	}
@@ -36,12 +36,12 @@ func checkToolResult(body []byte) string {
 		}
 		return ""
 	}
-	return checkEach(body, "content", checkBlock)
+	return checkElements(body, "content", checkContentBlock)
 }
 
-// checkEach holds the elements of a list, which must be there, to a check. Null is
+// checkElements holds the elements of a list, which must be there, to a check. Null is
 // what some servers write for an empty one.
-func checkEach(body []byte, key string, check func(element []byte, at string) string) string {
+func checkElements(body []byte, key string, check func(element []byte, at string) string) string {
 	list := wire.Get(body, key)
 	if wire.IsNull(list) {
 		return ""
@@ -59,8 +59,8 @@ func checkEach(body []byte, key string, check func(element []byte, at string) st
 	return ""
 }
 
-// checkBlock holds one piece of content to its kind.
-func checkBlock(block []byte, at string) string {
+// checkContentBlock holds one piece of content to its kind.
+func checkContentBlock(block []byte, at string) string {
 	if len(block) == 0 || block[0] != '{' {
 		return at + " is not an object"
 	}
@@ -100,7 +100,7 @@ func checkMessage(message []byte, at string) string {
 	if role, _ := wire.String(wire.Get(message, "role")); role != "user" && role != "assistant" {
 		return at + ".role is not user or assistant"
 	}
-	return checkBlock(wire.Get(message, "content"), at+".content")
+	return checkContentBlock(wire.Get(message, "content"), at+".content")
 }
 
 func isString(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }

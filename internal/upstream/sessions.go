@@ -305,7 +305,7 @@ func (s *Server) hasSubscribers(sess *session) bool {
 func (s *Server) evictIdleSession() bool {
 	var oldest *session
 	for _, sess := range s.sessions {
-		if sess.activeCalls == 0 && !sess.isOpening() && !s.hasSubscribers(sess) && !s.works(sess) && (oldest == nil || sess.lastUsed.Before(oldest.lastUsed)) {
+		if sess.activeCalls == 0 && !sess.isOpening() && !s.hasSubscribers(sess) && !s.hasOpenTasks(sess) && (oldest == nil || sess.lastUsed.Before(oldest.lastUsed)) {
 			oldest = sess
 		}
 	}
@@ -330,7 +330,7 @@ func (s *Server) closeIdleSessions() {
 	s.cleanupTimer = nil
 	oldest := s.opts.Now().Add(-s.opts.Timeouts.Idle)
 	for _, sess := range s.sessions {
-		if sess.activeCalls == 0 && !sess.lastUsed.After(oldest) && !s.hasSubscribers(sess) && !s.works(sess) {
+		if sess.activeCalls == 0 && !sess.lastUsed.After(oldest) && !s.hasSubscribers(sess) && !s.hasOpenTasks(sess) {
 			s.retireSession(sess)
 		}
 	}

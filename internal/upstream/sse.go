@@ -95,7 +95,7 @@ func contextError(ctx context.Context, err error) error {
 func (l *sseLink) readStream(body io.ReadCloser, endpoint chan<- string) {
 	defer body.Close()
 	r := wire.NewEventReader(body, int(l.opts.MaxBytes))
-	room := l.opts.memoryFor(l.ctx, l.opts.party())
+	room := l.opts.memoryFor(l.ctx, l.opts.serverParty())
 	r.GrowWith(room.growBuffer)
 	for {
 		e, err := r.Next()

@@ -85,7 +85,7 @@ func startStdio(ctx context.Context, o *Options, op linkSettings) (*stdioLink, e
 		o.Command.pool.finishExit()
 		return nil, err
 	}
-	pass(ctx, StepAddress)
+	reportStep(ctx, StepAddress)
 	l := newStdioLink(o, c, op)
 	if err := l.shakeHands(ctx, op.capabilities); err != nil {
 		// A caller that went away says nothing about the command.

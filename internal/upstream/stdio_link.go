@@ -129,7 +129,7 @@ func (l *stdioLink) readMessages() {
 	most := int(l.opts.MaxBytes)
 	long := &longLineReader{source: l.stdout, limit: most, onLongLine: l.failLongLine}
 	lines := wire.NewLineReader(bufio.NewReaderSize(long, readBufferSize), most)
-	room := l.opts.memoryFor(l.ctx, l.opts.party())
+	room := l.opts.memoryFor(l.ctx, l.opts.serverParty())
 	lines.GrowWith(room.growBuffer)
 	var m wire.Message
 	for {

@@ -9,23 +9,23 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// await waits until a task of a legacy server has ended or asks for input. A
+// awaitTask waits until a task of a legacy server has ended or asks for input. A
 // legacy server asks while somebody waits for the result, so a request for that
 // is kept open behind the caller's back, for as long as the caller comes back.
-func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
-	c := t.s.taskCall(t.req, t.a) //nolint:contextcheck // it outlives its caller
+func (t *taskOperation) awaitTask(ctx context.Context, task []byte) ([]byte, error) {
+	c := t.server.openTaskCall(t.request, t.access) //nolint:contextcheck // it outlives its caller
 	if c == nil {
 		return task, nil // the server is being closed
 	}
 	limit := ctx
-	if !t.req.Wait {
+	if !t.request.Wait {
 		var cancel context.CancelFunc
-		limit, cancel = context.WithTimeout(ctx, questionsIn)
+		limit, cancel = context.WithTimeout(ctx, questionsWait)
 		defer cancel()
 	}
 	for {
 		if asks := c.inputRequests(); asks != nil {
-			if err := waitContext(limit, t.s.opts.Timeouts.Gather); err == nil {
+			if err := waitContext(limit, t.server.opts.Timeouts.Gather); err == nil {
 				asks = c.inputRequests() // and those that came with it
 			}
 			if asks != nil {
@@ -35,14 +35,14 @@ func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
 		}
 		select {
 		case <-c.done:
-			now, err := t.state(ctx)
+			now, err := t.readState(ctx)
 			if err != nil {
 				return nil, err
 			}
-			if !ended(statusOfTask(now)) {
+			if !isEndStatus(taskStatus(now)) {
 				return now, nil // it was the wait that ended
 			}
-			return t.inline(ctx, now, c.body, c.err)
+			return t.addOutcome(ctx, now, c.body, c.err)
 		case <-c.questionAdded:
 		case <-limit.Done():
 			if ctx.Err() != nil {
@@ -53,10 +53,10 @@ func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
 	}
 }
 
-// taskCall gives the open request for a task's result, and begins it where there
+// openTaskCall gives the open request for a task's result, and begins it where there
 // is none; nil where the server is being closed. It is given up when nobody has
 // come back for it in the time that a call may be parked.
-func (s *Server) taskCall(req *catalog.Request, a linkAccess) *interactiveCall {
+func (s *Server) openTaskCall(req *catalog.Request, a linkAccess) *interactiveCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.taskCalls[req.Task]; c != nil {

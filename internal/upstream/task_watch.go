@@ -20,12 +20,12 @@ const (
 	maxTaskState   = 64 << 10 // that is told
 )
 
-// hearOfTask listens for the changes of a task. ctx is its caller's.
-func (s *Server) hearOfTask(ctx context.Context, t *openedTask) {
+// watchTask listens for the changes of a task. ctx is its caller's.
+func (s *Server) watchTask(ctx context.Context, t *openedTask) {
 	switch {
 	case t == nil:
 	case t.sess.link.isModern():
-		s.streamTask(t) //nolint:contextcheck // it outlives its caller
+		s.startTaskStream(t) //nolint:contextcheck // it outlives its caller
 	default:
 		if shared, err := s.isListingLink(ctx, &t.access); err == nil && !shared {
 			s.listenOnSession(t.sess)
@@ -33,23 +33,23 @@ func (s *Server) hearOfTask(ctx context.Context, t *openedTask) {
 	}
 }
 
-// streamTask has a modern server tell of a task until that ends.
-func (s *Server) streamTask(t *openedTask) {
+// startTaskStream has a modern server tell of a task until that ends.
+func (s *Server) startTaskStream(t *openedTask) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.watched || t.over || s.taskStreams >= maxTaskStreams {
+	if t.hasStream || t.hasEnded || s.taskStreams >= maxTaskStreams {
 		return
 	}
-	if t.watched = s.background.start(func() { s.followTask(t) }); t.watched {
+	if t.hasStream = s.background.start(func() { s.keepTaskStream(t) }); t.hasStream {
 		s.taskStreams++
 	}
 }
 
-// followTask keeps the stream of a task open.
-func (s *Server) followTask(t *openedTask) {
-	ctx, cancel := context.WithTimeout(s.ctx, t.until.Sub(s.opts.Now()))
+// keepTaskStream keeps the stream of a task open.
+func (s *Server) keepTaskStream(t *openedTask) {
+	ctx, cancel := context.WithTimeout(s.ctx, t.expiresAt.Sub(s.opts.Now()))
 	defer cancel()
-	ids := append(wire.AppendString([]byte{'['}, t.own), ']')
+	ids := append(wire.AppendString([]byte{'['}, t.serverTaskID), ']')
 	params := s.opts.paramsWith(gatewayTaskCapabilities,
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
@@ -60,7 +60,7 @@ func (s *Server) followTask(t *openedTask) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.watched = false
+	t.hasStream = false
 	s.taskStreams--
 }
 
@@ -76,12 +76,12 @@ type taskListener struct {
 func (e *taskListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteTasks:
-		if e.s.taskNoted(e.task.sess, params); e.s.isOver(e.task) {
+		if e.s.handleTaskNote(e.task.sess, params); e.s.hasTaskEnded(e.task) {
 			e.stopStream()
 		}
 	case wire.NoteSubscriptionsAcknowledged:
 		granted := slices.Collect(wire.Elements(wire.Get(wire.Get(params, "notifications"), "taskIds")))
-		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == e.task.own }) {
+		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == e.task.serverTaskID }) {
 			e.stopStream()
 			return
 		}
@@ -91,38 +91,38 @@ func (e *taskListener) handleNotification(method string, params []byte) {
 
 // readTask asks how the task is: it may have changed while nobody listened.
 func (e *taskListener) readTask() {
-	params := e.s.opts.paramsWith(gatewayTaskCapabilities, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.own)})
+	params := e.s.opts.paramsWith(gatewayTaskCapabilities, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.serverTaskID)})
 	task, err := e.task.sess.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
 	if err != nil {
 		return // whatever is told from now on is heard
 	}
-	if e.s.taskIs(e.task, task); e.s.isOver(e.task) {
+	if e.s.publishTaskState(e.task, task); e.s.hasTaskEnded(e.task) {
 		e.stopStream()
 	}
 }
 
-func (s *Server) isOver(t *openedTask) bool {
+func (s *Server) hasTaskEnded(t *openedTask) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return t.over
+	return t.hasEnded
 }
 
-// taskNoted takes what a server says of a task of a session, in the form of its era.
-func (s *Server) taskNoted(sess *session, params []byte) {
+// handleTaskNote takes what a server says of a task of a session, in the form of its era.
+func (s *Server) handleTaskNote(sess *session, params []byte) {
 	if !sess.link.isModern() {
-		params = modernTask(params)
+		params = toModernTask(params)
 	}
 	own, _ := wire.String(wire.Get(params, "taskId"))
 	s.mu.Lock()
 	t := sess.tasks[own]
 	s.mu.Unlock()
-	s.taskIs(t, params)
+	s.publishTaskState(t, params)
 }
 
-// taskIs tells the state of a task, in modern form, unless that was told. t may be nil.
-func (s *Server) taskIs(t *openedTask, task []byte) {
-	status := statusOfTask(task)
-	if t == nil || !ended(status) && status != wire.TaskWorking && status != wire.TaskInputRequired {
+// publishTaskState tells the state of a task, in modern form, unless that was told. t may be nil.
+func (s *Server) publishTaskState(t *openedTask, task []byte) {
+	status := taskStatus(task)
+	if t == nil || !isEndStatus(status) && status != wire.TaskWorking && status != wire.TaskInputRequired {
 		return
 	}
 	state := string(wire.AppendObject(nil, task, []string{"result", "error", "inputRequests", "requestState", "_meta"},
@@ -131,12 +131,12 @@ func (s *Server) taskIs(t *openedTask, task []byte) {
 		return
 	}
 	s.mu.Lock()
-	news := !t.over && state != t.said
+	news := !t.hasEnded && state != t.lastState
 	if news {
-		t.said, t.over = state, ended(status)
+		t.lastState, t.hasEnded = state, isEndStatus(status)
 	}
 	s.mu.Unlock()
 	if news {
-		s.publishEvent(catalog.Event{Kind: catalog.EventTask, Party: t.party, Task: catalog.TaskState{ID: t.id, Session: t.client, JSON: state}})
+		s.publishEvent(catalog.Event{Kind: catalog.EventTask, Party: t.principalID, Task: catalog.TaskState{ID: t.id, Session: t.clientSession, JSON: state}})
 	}
 }

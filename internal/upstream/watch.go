@@ -342,7 +342,7 @@ func (e *catalogListener) handleNotification(method string, params []byte) {
 			e.s.watch.updatePacer.addUpdate(uri, time.Now(), func(uri string) { e.s.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri}) })
 		}
 	case wire.NoteTasksStatus:
-		e.s.taskNoted(e.sess, params)
+		e.s.handleTaskNote(e.sess, params)
 	case wire.NoteSubscriptionsAcknowledged:
 		e.s.watch.subs.recordGrant(e.generation, wire.Get(params, "notifications"))
 		e.acknowledgeOnce.Do(func() { signalChannel(e.s.watch.listChanged) }) // what changed before was not heard
