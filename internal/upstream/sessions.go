@@ -379,3 +379,41 @@ func (s *Server) recordOutcome(sess *session, took time.Duration, err error) {
 		s.pageCache.dropAll() // it may have been started anew, with others
 	}
 }
+
+// EndSession ends the links of a client that is gone. Calls on them that still
+// run come to their end first.
+func (s *Server) EndSession(client string) {
+	if client == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sess := range s.sessions {
+		if sess.access.singleClient && sess.access.clientSession == client {
+			delete(s.ownSubscribers, sess.tableKeys[0])
+			s.retireSession(sess)
+		}
+	}
+}
+
+// EndUser ends the links that were opened with a user's own credentials: they
+// are others now, or none. Calls on them that still run come to their end first.
+func (s *Server) EndUser(user string) {
+	s.pageCache.dropPages(func(_ pageKey, p *cachedPage) bool { return user != "" && p.credentialsOwner == user })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sess := range s.sessions {
+		if user != "" && sess.credentialsOwner == user {
+			delete(s.ownSubscribers, sess.tableKeys[0])
+			s.retireSession(sess)
+		}
+	}
+}
+
+// retireSession is drop with mu held.
+func (s *Server) retireSession(sess *session) {
+	s.removeFromTable(sess)
+	if sess.activeCalls == 0 {
+		s.closeInBackground(sess)
+	}
+}
