@@ -55,26 +55,26 @@ type Options struct {
 
 // Bounds of what is held.
 const (
-	maxPage    = 16 << 20       // bytes of one page
-	maxHeld    = 256 << 20      // bytes of all pages of open Views
-	maxViews   = 40             // of one session
-	idleFor    = time.Hour      // a View that nothing is heard of is closed
-	liveFor    = 12 * time.Hour // and every View after this
-	maxContext = 256 << 10      // bytes of what a View tells the model
-	nodeLength = 10             // of the id of a process
+	maxPageBytes    = 16 << 20       // bytes of one page
+	maxHeldBytes    = 256 << 20      // bytes of all pages of open Views
+	maxViews        = 40             // of one session
+	maxIdleTime     = time.Hour      // a View that nothing is heard of is closed
+	maxLifetime     = 12 * time.Hour // and every View after this
+	maxContextBytes = 256 << 10      // bytes of what a View tells the model
+	nodeLength      = 10             // of the id of a process
 )
 
 // Host runs Views.
 type Host struct {
-	o     Options
+	opts  Options
 	proxy *proxyPage
 
-	mu     sync.Mutex
-	views  map[string]*view
-	held   int
-	seq    uint64             // of the last mail
-	mailed chan struct{}      // closed when there is more
-	asked  map[string]*asking // by what its answer is known by
+	mu           sync.Mutex
+	views        map[string]*view
+	heldBytes    int
+	lastMailSeq  uint64                  // of the last mail
+	mailAdded    chan struct{}           // closed when there is more
+	openRequests map[string]*viewRequest // by what its answer is known by
 }
 
 // New makes a Host.
@@ -89,5 +89,5 @@ func New(o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Host{o: o, proxy: proxy, views: map[string]*view{}, mailed: make(chan struct{}), asked: map[string]*asking{}}, nil
+	return &Host{opts: o, proxy: proxy, views: map[string]*view{}, mailAdded: make(chan struct{}), openRequests: map[string]*viewRequest{}}, nil
 }

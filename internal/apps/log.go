@@ -21,46 +21,46 @@ const (
 )
 
 const (
-	maxEntries = 1000
-	maxDetail  = 16 << 10
-	maxLog     = 2 << 20 // bytes of details that one View keeps
+	maxEntries     = 1000
+	maxDetailBytes = 16 << 10
+	maxLogBytes    = 2 << 20 // bytes of details that one View keeps
 )
 
-// log is the newest of what happened to a View.
-type log struct {
+// viewLog is the newest of what happened to a View.
+type viewLog struct {
 	entries []junctor.ViewEntry
-	last    uint64
+	lastSeq uint64
 	bytes   int
 }
 
-func (l *log) add(e junctor.ViewEntry) {
-	l.last++
-	e.Seq = l.last
-	if len(e.Detail) > maxDetail {
+func (l *viewLog) addEntry(e junctor.ViewEntry) {
+	l.lastSeq++
+	e.Seq = l.lastSeq
+	if len(e.Detail) > maxDetailBytes {
 		e.Detail = json.RawMessage(`{"cut":true}`)
 	}
 	l.entries = append(l.entries, e)
 	l.bytes += len(e.Detail)
-	for len(l.entries) > maxEntries || l.bytes > maxLog {
+	for len(l.entries) > maxEntries || l.bytes > maxLogBytes {
 		l.bytes -= len(l.entries[0].Detail)
 		l.entries = l.entries[1:]
 	}
 }
 
-// note writes into a View's log.
-func (h *Host) note(v *view, source, kind, method string, detail any) {
+// addNote writes into a View's log.
+func (h *Host) addNote(v *view, source, kind, method string, detail any) {
 	text, err := json.Marshal(detail)
 	if err != nil {
 		text = nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	v.log.add(junctor.ViewEntry{At: h.o.Now().UTC(), Source: source, Kind: kind, Method: clip(method), Detail: text})
+	v.log.addEntry(junctor.ViewEntry{At: h.opts.Now().UTC(), Source: source, Kind: kind, Method: clipText(method), Detail: text})
 }
 
 // AddLog notes what the console saw.
 func (h *Host) AddLog(p *junctor.Principal, id string, entries []junctor.ViewEntry) error {
-	v, err := h.find(p, id)
+	v, err := h.findView(p, id)
 	if err != nil {
 		return err
 	}
@@ -68,21 +68,21 @@ func (h *Host) AddLog(p *junctor.Principal, id string, entries []junctor.ViewEnt
 		switch e.Kind {
 		case kindSent, kindReceived, kindBlocked, kindViolation, kindNote:
 		default:
-			return junctor.Errorf(junctor.CodeInvalid, "an entry is of the kind sent, received, blocked, violation or note, not %q", clip(e.Kind))
+			return junctor.Errorf(junctor.CodeInvalid, "an entry is of the kind sent, received, blocked, violation or note, not %q", clipText(e.Kind))
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range entries {
-		e.At, e.Source, e.Method = h.o.Now().UTC(), sourceConsole, clip(e.Method)
-		v.log.add(e)
+		e.At, e.Source, e.Method = h.opts.Now().UTC(), sourceConsole, clipText(e.Method)
+		v.log.addEntry(e)
 	}
 	return nil
 }
 
 // Log gives what happened to a View after an entry, oldest first.
 func (h *Host) Log(p *junctor.Principal, id string, after uint64) ([]junctor.ViewEntry, error) {
-	v, err := h.find(p, id)
+	v, err := h.findView(p, id)
 	if err != nil {
 		return nil, err
 	}

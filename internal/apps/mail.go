@@ -16,14 +16,14 @@ import (
 // waits here until the page that shows it fetches it: one request at a time for
 // all Views of a session, which waits while there is nothing.
 const (
-	maxMail    = 64               // that waits for one View: of more, the oldest is lost
-	longestGet = 30 * time.Second // that a fetch waits
-	deafAfter  = 2 * longestGet   // without a fetch nobody shows the View
-	maxAnswer  = 1 << 20
+	maxMail        = 64               // that waits for one View: of more, the oldest is lost
+	maxMailWait    = 30 * time.Second // that a fetch waits
+	unwatchedAfter = 2 * maxMailWait  // without a fetch nobody shows the View
+	maxAnswerBytes = 1 << 20
 )
 
-// asking is a question that a View has not answered yet.
-type asking struct {
+// viewRequest is a question that a View has not answered yet.
+type viewRequest struct {
 	view   *view
 	answer chan junctor.ViewAnswer // holds one
 }
@@ -31,10 +31,10 @@ type asking struct {
 // Mail gives what Views of a principal's session are to hear after an entry, or
 // waits for the first.
 func (h *Host) Mail(ctx context.Context, p *junctor.Principal, after uint64, wait time.Duration) []junctor.ViewMail {
-	timer := time.NewTimer(min(wait, longestGet))
+	timer := time.NewTimer(min(wait, maxMailWait))
 	defer timer.Stop()
 	for {
-		mail, more := h.mail(p, after)
+		mail, more := h.collectMail(p, after)
 		if len(mail) > 0 {
 			return mail
 		}
@@ -48,16 +48,16 @@ func (h *Host) Mail(ctx context.Context, p *junctor.Principal, after uint64, wai
 	}
 }
 
-// mail gives what there is, and what is closed when there may be more.
-func (h *Host) mail(p *junctor.Principal, after uint64) (mail []junctor.ViewMail, more <-chan struct{}) {
+// collectMail gives what there is, and what is closed when there may be more.
+func (h *Host) collectMail(p *junctor.Principal, after uint64) (mail []junctor.ViewMail, more <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := h.o.Now()
+	now := h.opts.Now()
 	for _, v := range h.views {
-		if !v.of(p) || !h.lives(v, now) {
+		if !v.belongsTo(p) || !h.isAlive(v, now) {
 			continue
 		}
-		v.fetched = now
+		v.mailFetched = now
 		for _, m := range v.mail {
 			if m.Seq > after {
 				mail = append(mail, m)
@@ -65,46 +65,46 @@ func (h *Host) mail(p *junctor.Principal, after uint64) (mail []junctor.ViewMail
 		}
 	}
 	slices.SortFunc(mail, func(a, b junctor.ViewMail) int { return int(a.Seq) - int(b.Seq) }) //nolint:gosec // they are numbers of messages
-	return mail, h.mailed
+	return mail, h.mailAdded
 }
 
-// post puts a message into a View's mail; the lock is held.
-func (h *Host) post(v *view, m junctor.ViewMail) {
-	h.seq++
-	m.Seq, m.View = h.seq, v.id
+// postMail puts a message into a View's mail; the lock is held.
+func (h *Host) postMail(v *view, m junctor.ViewMail) {
+	h.lastMailSeq++
+	m.Seq, m.View = h.lastMailSeq, v.id
 	v.mail = append(v.mail, m)
 	if len(v.mail) > maxMail {
 		v.mail = slices.Delete(v.mail, 0, len(v.mail)-maxMail)
 	}
-	close(h.mailed)
-	h.mailed = make(chan struct{})
+	close(h.mailAdded)
+	h.mailAdded = make(chan struct{})
 }
 
-// ask asks a View something and waits for its answer, as long as ctx does.
-func (h *Host) ask(ctx context.Context, v *view, method string, params []byte) (json.RawMessage, error) {
-	id, a := rand.Text(), &asking{view: v, answer: make(chan junctor.ViewAnswer, 1)}
+// askView asks a View something and waits for its answer, as long as ctx does.
+func (h *Host) askView(ctx context.Context, v *view, method string, params []byte) (json.RawMessage, error) {
+	id, a := rand.Text(), &viewRequest{view: v, answer: make(chan junctor.ViewAnswer, 1)}
 	h.mu.Lock()
-	if h.views[v.id] != v || h.o.Now().Sub(v.fetched) > deafAfter {
+	if h.views[v.id] != v || h.opts.Now().Sub(v.mailFetched) > unwatchedAfter {
 		h.mu.Unlock()
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "the App of %s is on nobody's screen; open it and try again", v.target.name)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "the App of %s is on nobody's screen; open it and try again", v.tool.name)
 	}
-	h.asked[id] = a
-	h.post(v, junctor.ViewMail{Ask: id, Method: method, Params: params})
+	h.openRequests[id] = a
+	h.postMail(v, junctor.ViewMail{Ask: id, Method: method, Params: params})
 	h.mu.Unlock()
 	defer func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.asked, id)
+		delete(h.openRequests, id)
 		v.mail = slices.DeleteFunc(v.mail, func(m junctor.ViewMail) bool { return m.Ask == id }) // nobody waits for it any more
 	}()
 	select {
 	case answer := <-a.answer:
 		if answer.Error != nil {
-			return nil, junctor.Errorf(junctor.CodeUpstream, "the App of %s answered: %s", v.target.name, clip(answer.Error.Message))
+			return nil, junctor.Errorf(junctor.CodeUpstream, "the App of %s answered: %s", v.tool.name, clipText(answer.Error.Message))
 		}
 		return answer.Result, nil
-	case <-v.gone:
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "the App of %s was closed before it answered", v.target.name)
+	case <-v.closed:
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "the App of %s was closed before it answered", v.tool.name)
 	case <-ctx.Done():
 		return nil, junctor.AsError(ctx.Err())
 	}
@@ -112,32 +112,32 @@ func (h *Host) ask(ctx context.Context, v *view, method string, params []byte) (
 
 // Answer takes a View's answer to what it was asked.
 func (h *Host) Answer(p *junctor.Principal, id, ask string, answer junctor.ViewAnswer) error {
-	v, err := h.find(p, id)
+	v, err := h.findView(p, id)
 	if err != nil {
 		return err
 	}
 	switch {
 	case (answer.Error == nil) == (len(answer.Result) == 0):
 		return junctor.Errorf(junctor.CodeInvalid, "an answer has a result or an error")
-	case len(answer.Result) > maxAnswer:
-		return junctor.Errorf(junctor.CodeTooLarge, "an answer may have %d KiB", maxAnswer>>10)
+	case len(answer.Result) > maxAnswerBytes:
+		return junctor.Errorf(junctor.CodeTooLarge, "an answer may have %d KiB", maxAnswerBytes>>10)
 	case answer.Error == nil && (wire.Check(answer.Result) != nil || answer.Result[0] != '{'):
 		return junctor.Errorf(junctor.CodeInvalid, "a result is an object, each of whose members stands there once")
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	a := h.asked[ask]
+	a := h.openRequests[ask]
 	if a == nil || a.view != v {
 		return junctor.Errorf(junctor.CodeNotFound, "nobody waits for this answer any more")
 	}
-	delete(h.asked, ask)
+	delete(h.openRequests, ask)
 	a.answer <- answer
 	return nil
 }
 
 // Run tells Views what changes at their servers, until ctx ends.
 func (h *Host) Run(ctx context.Context) {
-	w := h.o.Catalog.Watch()
+	w := h.opts.Catalog.Watch()
 	defer w.Stop()
 	for {
 		select {
@@ -145,14 +145,14 @@ func (h *Host) Run(ctx context.Context) {
 			return
 		case <-w.Ready():
 			for _, change := range w.Take() {
-				h.changed(change)
+				h.notifyViews(change)
 			}
 		}
 	}
 }
 
-// changed tells the Views that see it of a change.
-func (h *Host) changed(ch catalog.Change) {
+// notifyViews tells the Views that see it of a change.
+func (h *Host) notifyViews(ch catalog.Change) {
 	var notes []string
 	for _, list := range []struct {
 		changed bool
@@ -167,17 +167,17 @@ func (h *Host) changed(ch catalog.Change) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	sh := h.o.Catalog.Snapshot().For(ch.Tenant)
+	sh := h.opts.Catalog.Snapshot().For(ch.Tenant)
 	for _, v := range h.views {
 		if v.owner.Tenant != ch.Tenant {
 			continue
 		}
-		acts, err := h.acting(v.owner, v.agent)
-		if err != nil || !sh.Concerns(acts, catalog.View{Server: v.target.item.Server.ID, Audience: catalog.AudienceApp}, ch) {
+		acts, err := h.actingPrincipal(v.owner, v.agentName)
+		if err != nil || !sh.Concerns(acts, catalog.View{Server: v.tool.item.Server.ID, Audience: catalog.AudienceApp}, ch) {
 			continue
 		}
 		for _, note := range notes {
-			h.post(v, junctor.ViewMail{Method: note})
+			h.postMail(v, junctor.ViewMail{Method: note})
 		}
 	}
 }

@@ -23,21 +23,21 @@ import (
 const OwnPrefix = "own:"
 
 const (
-	maxOwnTools = 50
-	listOwn     = 10 * time.Second // that a View may take to say what it has
+	maxOwnTools    = 50
+	listOwnTimeout = 10 * time.Second // that a View may take to say what it has
 )
 
-// theirs finds an open View for who may use its own tools: the session that shows
+// findForTools finds an open View for who may use its own tools: the session that shows
 // it, and whoever acts for the same person.
-func (h *Host) theirs(p *junctor.Principal, id string) (*view, error) {
+func (h *Host) findForTools(p *junctor.Principal, id string) (*view, error) {
 	h.mu.Lock()
 	v := h.views[id]
-	if v != nil && h.lives(v, h.o.Now()) && v.owner.Tenant == p.Tenant && v.owner.User != "" && v.owner.User == p.User {
+	if v != nil && h.isAlive(v, h.opts.Now()) && v.owner.Tenant == p.Tenant && v.owner.User != "" && v.owner.User == p.User {
 		h.mu.Unlock()
 		return v, nil
 	}
 	h.mu.Unlock()
-	return h.find(p, id)
+	return h.findView(p, id)
 }
 
 // Shown lists the open Views of a person that show results of an agent's calls,
@@ -45,17 +45,17 @@ func (h *Host) theirs(p *junctor.Principal, id string) (*view, error) {
 func (h *Host) Shown(tenant junctor.TenantID, user, agent string) []junctor.ShownView {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := h.o.Now()
+	now := h.opts.Now()
 	var found []*view
 	for _, v := range h.views {
-		if user != "" && v.owner.Tenant == tenant && v.owner.User == user && v.agent == agent && v.call != "" && h.lives(v, now) {
+		if user != "" && v.owner.Tenant == tenant && v.owner.User == user && v.agentName == agent && v.callID != "" && h.isAlive(v, now) {
 			found = append(found, v)
 		}
 	}
-	slices.SortFunc(found, func(a, b *view) int { return cmp.Or(b.opened.Compare(a.opened), strings.Compare(a.id, b.id)) })
+	slices.SortFunc(found, func(a, b *view) int { return cmp.Or(b.openedAt.Compare(a.openedAt), strings.Compare(a.id, b.id)) })
 	out := make([]junctor.ShownView, len(found))
 	for i, v := range found {
-		out[i] = junctor.ShownView{ID: v.id, Call: v.call, Server: v.target.item.Server.ID, Tool: v.target.item.Name}
+		out[i] = junctor.ShownView{ID: v.id, Call: v.callID, Server: v.tool.item.Server.ID, Tool: v.tool.item.Name}
 	}
 	return out
 }
@@ -63,17 +63,17 @@ func (h *Host) Shown(tenant junctor.TenantID, user, agent string) []junctor.Show
 // OwnTools lists the tools that an open View has itself, as it has them now. What
 // cannot be called is left out.
 func (h *Host) OwnTools(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ViewTool, error) {
-	v, err := h.theirs(p, id)
+	v, err := h.findForTools(p, id)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, listOwn)
+	ctx, cancel := context.WithTimeout(ctx, listOwnTimeout)
 	defer cancel()
 	return h.ownTools(ctx, v)
 }
 
 func (h *Host) ownTools(ctx context.Context, v *view) ([]junctor.ViewTool, error) {
-	list, err := h.ask(ctx, v, wire.MethodToolsList, []byte(`{}`))
+	list, err := h.askView(ctx, v, wire.MethodToolsList, []byte(`{}`))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (h *Host) ownTools(ctx context.Context, v *view) ([]junctor.ViewTool, error
 // answered and what the records know the call by. It has the deadline of every
 // call; a View that nobody looks at is not waited for.
 func (h *Host) CallOwn(ctx context.Context, p *junctor.Principal, id, tool string, arguments json.RawMessage) (result json.RawMessage, call string, err error) {
-	v, err := h.theirs(p, id)
+	v, err := h.findForTools(p, id)
 	if err != nil {
 		return nil, "", err
 	}
@@ -102,14 +102,14 @@ func (h *Host) CallOwn(ctx context.Context, p *junctor.Principal, id, tool strin
 		arguments = []byte(`{}`)
 	}
 	op := &guard.Op{
-		Principal: p, Door: junctor.DoorView, ViewID: v.id, View: catalog.View{Server: v.target.item.Server.ID, Audience: catalog.AudienceHost},
-		Kind: junctor.KindTool, Name: OwnPrefix + tool, Arguments: arguments, Caller: caller(),
+		Principal: p, Door: junctor.DoorView, ViewID: v.id, View: catalog.View{Server: v.tool.item.Server.ID, Audience: catalog.AudienceHost},
+		Kind: junctor.KindTool, Name: OwnPrefix + tool, Arguments: arguments, Caller: viewCaller(),
 		Params: append(append(wire.AppendString([]byte(`{"name":`), tool), `,"arguments":`...), append(slices.Clip(arguments), '}')...),
 		Find:   func(ctx context.Context) (catalog.Item, error) { return h.findOwn(ctx, v, tool) },
 	}
-	res, err := h.o.Pipeline.Do(ctx, op, quiet{})
+	res, err := h.opts.Pipeline.Do(ctx, op, discardSink{})
 	if err != nil {
-		result, err = wrongArguments(op.Kind, err)
+		result, err = argumentsResult(op.Kind, err)
 		return result, op.CallID, err
 	}
 	return res.Body, op.CallID, nil
@@ -117,7 +117,7 @@ func (h *Host) CallOwn(ctx context.Context, p *junctor.Principal, id, tool strin
 
 // findOwn gives the item of a View's own tool.
 func (h *Host) findOwn(ctx context.Context, v *view, name string) (catalog.Item, error) {
-	ctx, cancel := context.WithTimeout(ctx, listOwn)
+	ctx, cancel := context.WithTimeout(ctx, listOwnTimeout)
 	defer cancel()
 	defs, err := h.ownTools(ctx, v)
 	if err != nil {
@@ -126,27 +126,27 @@ func (h *Host) findOwn(ctx context.Context, v *view, name string) (catalog.Item,
 	names := make([]string, len(defs))
 	for i, def := range defs {
 		if names[i] = def.Name; def.Name == name {
-			return catalog.Lone(v.target.item.Server, &own{h, v}, catalog.ToolDef{Name: OwnPrefix + name, JSON: def.Definition})
+			return catalog.Lone(v.tool.item.Server, &ownToolBackend{h, v}, catalog.ToolDef{Name: OwnPrefix + name, JSON: def.Definition})
 		}
 	}
-	return catalog.Item{}, junctor.Errorf(junctor.CodeNotFound, "the App of %s has no tool %q of its own; it has: %s", v.target.name, clip(name), clip(strings.Join(names, ", ")))
+	return catalog.Item{}, junctor.Errorf(junctor.CodeNotFound, "the App of %s has no tool %q of its own; it has: %s", v.tool.name, clipText(name), clipText(strings.Join(names, ", ")))
 }
 
-// own is the backend of a View's own tools.
-type own struct {
-	h *Host
-	v *view
+// ownToolBackend is the backend of a View's own tools.
+type ownToolBackend struct {
+	host *Host
+	view *view
 }
 
 // Offer implements catalog.Backend: no list has them.
-func (o *own) Offer(context.Context) (*catalog.Offer, error) { return &catalog.Offer{}, nil }
+func (o *ownToolBackend) Offer(context.Context) (*catalog.Offer, error) { return &catalog.Offer{}, nil }
 
 // Watch implements catalog.Backend.
-func (o *own) Watch(func(catalog.Event)) {}
+func (o *ownToolBackend) Watch(func(catalog.Event)) {}
 
 // Do implements catalog.Backend.
-func (o *own) Do(ctx context.Context, req *catalog.Request, _ catalog.Sink) (catalog.Result, error) {
-	body, err := o.h.ask(ctx, o.v, wire.MethodToolsCall, req.Params)
+func (o *ownToolBackend) Do(ctx context.Context, req *catalog.Request, _ catalog.Sink) (catalog.Result, error) {
+	body, err := o.host.askView(ctx, o.view, wire.MethodToolsCall, req.Params)
 	if err != nil {
 		return catalog.Result{}, err
 	}

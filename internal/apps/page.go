@@ -19,25 +19,25 @@ const Extensions = `{"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTyp
 // made for its tools.
 const GeneratedPages = mcpapps.Scheme + "junctor-view/"
 
-// target is a tool and its page.
-type target struct {
+// toolPage is a tool and its page.
+type toolPage struct {
 	item catalog.Item
 	name string // exposed
 	uri  string // of the page, as the server calls it
 }
 
-// target finds the tool that brings a page, as p may see it.
-func (h *Host) target(p *junctor.Principal, server, tool string) (target, error) {
+// findToolPage finds the tool that brings a page, as p may see it.
+func (h *Host) findToolPage(p *junctor.Principal, server, tool string) (toolPage, error) {
 	view := catalog.View{Server: server, Plain: server == "", Audience: catalog.AudienceHost}
-	item, err := h.o.Catalog.Snapshot().For(p.Tenant).Tool(p, view, tool, "")
+	item, err := h.opts.Catalog.Snapshot().For(p.Tenant).Tool(p, view, tool, "")
 	if err != nil {
-		return target{}, err
+		return toolPage{}, err
 	}
-	return target{item: item, name: item.Shown, uri: item.Tool.Page()}, nil
+	return toolPage{item: item, name: item.Shown, uri: item.Tool.Page()}, nil
 }
 
-// listed is the _meta of a page's entry in the server's list; nil where it has none.
-func (t *target) listed() json.RawMessage {
+// listedMeta is the _meta of a page's entry in the server's list; nil where it has none.
+func (t *toolPage) listedMeta() json.RawMessage {
 	for _, r := range t.item.Server.Offer.Resources {
 		if r.URI == t.uri {
 			return wire.Get(r.JSON, "_meta")
@@ -46,56 +46,56 @@ func (t *target) listed() json.RawMessage {
 	return nil
 }
 
-// read reads the page through the pipeline, as p, for a View or "" for none; fresh
+// readPage reads the page through the pipeline, as p, for a View or "" for none; fresh
 // is that what is kept of it does not count.
-func (h *Host) read(ctx context.Context, p *junctor.Principal, t target, view string, fresh bool) (mcpapps.Page, error) {
+func (h *Host) readPage(ctx context.Context, p *junctor.Principal, t toolPage, view string, fresh bool) (mcpapps.Page, error) {
 	params := append(wire.AppendString([]byte(`{"uri":`), t.uri), '}')
 	op := &guard.Op{
 		Principal: p, Door: junctor.DoorView, ViewID: view, View: catalog.View{Server: t.item.Server.ID, Audience: catalog.AudienceHost},
-		Kind: junctor.KindResource, Name: t.uri, Params: params, Fresh: fresh, Caller: caller(),
+		Kind: junctor.KindResource, Name: t.uri, Params: params, Fresh: fresh, Caller: viewCaller(),
 	}
-	res, err := h.o.Pipeline.Do(ctx, op, quiet{})
+	res, err := h.opts.Pipeline.Do(ctx, op, discardSink{})
 	if err != nil {
 		return mcpapps.Page{}, err
 	}
 	if res.Input {
-		return mcpapps.Page{}, h.unanswerable(ctx, op, res)
+		return mcpapps.Page{}, h.refuseInput(ctx, op, res)
 	}
-	if len(res.Body) > maxPage {
-		return mcpapps.Page{}, junctor.Errorf(junctor.CodeTooLarge, "the page %s of server %s has more than %d MiB", clip(t.uri), t.item.Server.ID, maxPage>>20)
+	if len(res.Body) > maxPageBytes {
+		return mcpapps.Page{}, junctor.Errorf(junctor.CodeTooLarge, "the page %s of server %s has more than %d MiB", clipText(t.uri), t.item.Server.ID, maxPageBytes>>20)
 	}
-	page, err := mcpapps.ParsePage(t.uri, res.Body, t.listed())
+	page, err := mcpapps.ParsePage(t.uri, res.Body, t.listedMeta())
 	if err != nil {
 		return mcpapps.Page{}, junctor.Errorf(junctor.CodeUpstream, "server %s gives no page that can be shown: %s", t.item.Server.ID, strings.TrimPrefix(err.Error(), "mcpapps: "))
 	}
 	return page, nil
 }
 
-// caller is what a View, and the host that shows it, can do for a server: show
+// viewCaller is what a View, and the host that shows it, can do for a server: show
 // pages, and nothing that a person would have to be asked for.
-func caller() catalog.Caller {
+func viewCaller() catalog.Caller {
 	return catalog.Caller{Protocol: wire.Modern, Capabilities: []byte(`{"extensions":` + Extensions + `}`)}
 }
 
-// unanswerable ends a call that asks for input.
-func (h *Host) unanswerable(ctx context.Context, op *guard.Op, res catalog.Result) error {
+// refuseInput ends a call that asks for input.
+func (h *Host) refuseInput(ctx context.Context, op *guard.Op, res catalog.Result) error {
 	err := junctor.Errorf(junctor.CodeUnavailable, "it asks for input while it runs, which a View cannot give: call the tool itself")
 	if state, ok := wire.String(wire.Get(res.Body, "requestState")); ok {
 		op.RequestState, op.HasState = state, true
-		h.o.Pipeline.GiveUp(ctx, op, err)
+		h.opts.Pipeline.GiveUp(ctx, op, err)
 	}
 	return err
 }
 
-// quiet is the sink of a caller that wants the result alone.
-type quiet struct{}
+// discardSink is the sink of a caller that wants the result alone.
+type discardSink struct{}
 
-func (quiet) Progress([]byte)    {}
-func (quiet) Log(string, []byte) {}
+func (discardSink) Progress([]byte)    {}
+func (discardSink) Log(string, []byte) {}
 
-// profile says how strict a page of that digest is held, and why.
-func (h *Host) profile(ctx context.Context, tenant junctor.TenantID, server, uri, digest string) (junctor.AppProfile, junctor.Approval, error) {
-	a, err := h.o.Approvals.Approval(ctx, tenant, server, uri)
+// pageProfile says how strict a page of that digest is held, and why.
+func (h *Host) pageProfile(ctx context.Context, tenant junctor.TenantID, server, uri, digest string) (junctor.AppProfile, junctor.Approval, error) {
+	a, err := h.opts.Approvals.Approval(ctx, tenant, server, uri)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
 		return junctor.AppStrict, junctor.Approval{State: junctor.ApprovalNone}, nil
 	}
@@ -110,18 +110,18 @@ func (h *Host) profile(ctx context.Context, tenant junctor.TenantID, server, uri
 	return junctor.AppCompatible, given, nil
 }
 
-// describe says what a page declares and is given.
-func describe(page mcpapps.Page, profile junctor.AppProfile, policy string) junctor.AppPage {
+// describePage says what a page declares and is given.
+func describePage(page mcpapps.Page, profile junctor.AppProfile, policy string) junctor.AppPage {
 	out := junctor.AppPage{
 		Digest: page.Digest(), Bytes: len(page.HTML), Policy: policy, Domain: page.Meta.Domain, PrefersBorder: page.Meta.PrefersBorder, Profile: profile,
 	}
-	declare(&out, page.Meta)
+	addDeclarations(&out, page.Meta)
 	return out
 }
 
-// declare says what the metadata of a page declares.
-func declare(out *junctor.AppPage, meta mcpapps.ResourceMeta) {
-	out.CSP, out.Refused, out.Permissions = junctor.AppCSP{}, []string{}, permissions(meta.Permissions)
+// addDeclarations says what the metadata of a page declares.
+func addDeclarations(out *junctor.AppPage, meta mcpapps.ResourceMeta) {
+	out.CSP, out.Refused, out.Permissions = junctor.AppCSP{}, []string{}, listPermissions(meta.Permissions)
 	if given := meta.CSP.Allowed(); given != nil {
 		out.CSP = junctor.AppCSP{Connect: given.ConnectDomains, Resource: given.ResourceDomains, Frame: given.FrameDomains, BaseURI: given.BaseURIDomains}
 	}
@@ -137,8 +137,8 @@ func declare(out *junctor.AppPage, meta mcpapps.ResourceMeta) {
 	}
 }
 
-// permissions are those that a page asks for, in the words of MCP Apps.
-func permissions(p *mcpapps.Permissions) []string {
+// listPermissions are those that a page asks for, in the words of MCP Apps.
+func listPermissions(p *mcpapps.Permissions) []string {
 	out := []string{}
 	if p == nil {
 		return out

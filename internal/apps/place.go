@@ -26,18 +26,18 @@ type Sandbox struct {
 // name that ends in localhost for the machine itself.
 const LocalNames = "junctor.localhost"
 
-// frames is where the two frames of a View are.
-type frames struct {
+// viewFrames is where the two frames of a View are.
+type viewFrames struct {
 	isolation junctor.ViewIsolation
 	console   string // the origin of who shows it
 	proxy     url.URL
 	page      url.URL
 }
 
-func (f *frames) proxyOrigin() string { return f.proxy.Scheme + "://" + f.proxy.Host }
+func (f *viewFrames) proxyOrigin() string { return f.proxy.Scheme + "://" + f.proxy.Host }
 
 // pageOrigin is the origin that the page's messages come from.
-func (f *frames) pageOrigin() string {
+func (f *viewFrames) pageOrigin() string {
 	if f.isolation == junctor.IsolationOpaque {
 		return "null"
 	}
@@ -47,7 +47,7 @@ func (f *frames) pageOrigin() string {
 // frameSource is what the proxy may show in its frame, and nothing else: a View
 // that leads its frame elsewhere, with what it knows in the address, leads it
 // nowhere.
-func (f *frames) frameSource() string {
+func (f *viewFrames) frameSource() string {
 	if f.isolation == junctor.IsolationOpaque {
 		return f.page.String()
 	}
@@ -58,45 +58,45 @@ func (f *frames) frameSource() string {
 // and the window around it are nothing for a View.
 const outerSandbox = "allow-scripts allow-same-origin allow-forms"
 
-// sandbox is that of the page's frame.
-func (f *frames) sandbox() string {
+// pageSandbox is that of the page's frame.
+func (f *viewFrames) pageSandbox() string {
 	if f.isolation == junctor.IsolationOpaque {
 		return "allow-scripts allow-forms"
 	}
 	return outerSandbox
 }
 
-// place says where a View that a console shows is to be.
-func (s Sandbox) place(id, console string, wanted junctor.ViewIsolation) (frames, error) {
+// placeView says where a View that a console shows is to be.
+func (s Sandbox) placeView(id, console string, wanted junctor.ViewIsolation) (viewFrames, error) {
 	from, err := url.Parse(console)
 	if err != nil || from.Host == "" || from.Scheme != "http" && from.Scheme != "https" {
-		return frames{}, junctor.Errorf(junctor.CodeInvalid, "a View is shown by a page at an http address, and %q is none", clip(console))
+		return viewFrames{}, junctor.Errorf(junctor.CodeInvalid, "a View is shown by a page at an http address, and %q is none", clipText(console))
 	}
-	f := frames{isolation: junctor.IsolationOrigin, console: from.Scheme + "://" + from.Host}
+	f := viewFrames{isolation: junctor.IsolationOrigin, console: from.Scheme + "://" + from.Host}
 	_, port, err := net.SplitHostPort(s.Addr)
 	switch {
 	case s.Addr == "" || err != nil:
-		return frames{}, junctor.Errorf(junctor.CodeUnavailable, "this instance has no listener for Views")
+		return viewFrames{}, junctor.Errorf(junctor.CodeUnavailable, "this instance has no listener for Views")
 	case s.URL != nil && strings.HasPrefix(s.URL.Host, "*."):
-		f.named(s.URL.Scheme, strings.TrimPrefix(s.URL.Host, "*."), id)
+		f.setOwnHosts(s.URL.Scheme, strings.TrimPrefix(s.URL.Host, "*."), id)
 		if wanted != "" {
 			f.isolation = wanted
 		}
 	case s.URL != nil:
-		f.unnamed(s.URL.Scheme, s.URL.Host, id)
-	case wanted != junctor.IsolationOpaque && !s.TLS && loopback(from.Hostname()):
-		f.named("http", net.JoinHostPort(LocalNames, port), id)
-	case s.direct(from):
-		f.unnamed(from.Scheme, net.JoinHostPort(from.Hostname(), port), id)
+		f.setSharedHost(s.URL.Scheme, s.URL.Host, id)
+	case wanted != junctor.IsolationOpaque && !s.TLS && isLoopback(from.Hostname()):
+		f.setOwnHosts("http", net.JoinHostPort(LocalNames, port), id)
+	case s.isReachedDirectly(from):
+		f.setSharedHost(from.Scheme, net.JoinHostPort(from.Hostname(), port), id)
 	default:
-		return frames{}, junctor.Errorf(junctor.CodeUnavailable, "browsers cannot be told where Views are: set --sandbox-url to where they reach %s, best with a wildcard such as https://*.views.example.com", s.Addr)
+		return viewFrames{}, junctor.Errorf(junctor.CodeUnavailable, "browsers cannot be told where Views are: set --sandbox-url to where they reach %s, best with a wildcard such as https://*.views.example.com", s.Addr)
 	}
 	return f, nil
 }
 
-// direct says whether the console is reached at the first listener itself, and
+// isReachedDirectly says whether the console is reached at the first listener itself, and
 // not through something that stands before it.
-func (s Sandbox) direct(console *url.URL) bool {
+func (s Sandbox) isReachedDirectly(console *url.URL) bool {
 	_, port, err := net.SplitHostPort(s.Listen)
 	if err != nil {
 		return false
@@ -108,14 +108,14 @@ func (s Sandbox) direct(console *url.URL) bool {
 	return at == port && (console.Scheme == "https") == s.TLS
 }
 
-// named gives each of the two frames a name of its own.
-func (f *frames) named(scheme, base, id string) {
+// setOwnHosts gives each of the two frames a name of its own.
+func (f *viewFrames) setOwnHosts(scheme, base, id string) {
 	f.proxy = url.URL{Scheme: scheme, Host: "p-" + id + "." + base, Path: "/"}
 	f.page = url.URL{Scheme: scheme, Host: "a-" + id + "." + base, Path: "/"}
 }
 
-// unnamed has them share a host: the page then gets no origin at all.
-func (f *frames) unnamed(scheme, host, id string) {
+// setSharedHost has them share a host: the page then gets no origin at all.
+func (f *viewFrames) setSharedHost(scheme, host, id string) {
 	f.isolation = junctor.IsolationOpaque
 	f.proxy = url.URL{Scheme: scheme, Host: host, Path: "/p/" + id}
 	f.page = url.URL{Scheme: scheme, Host: host, Path: "/a/" + id}
@@ -125,7 +125,7 @@ func (f *frames) unnamed(scheme, host, id string) {
 func (s Sandbox) FrameSources(console string) []string {
 	var out []string
 	for _, isolation := range []junctor.ViewIsolation{"", junctor.IsolationOpaque} {
-		f, err := s.place("*", console, isolation)
+		f, err := s.placeView("*", console, isolation)
 		if err != nil {
 			continue
 		}
@@ -140,7 +140,7 @@ func (s Sandbox) FrameSources(console string) []string {
 	return out
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap().IsLoopback()
 	}
@@ -148,7 +148,7 @@ func loopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-func clip(s string) string {
+func clipText(s string) string {
 	if len(s) > 100 {
 		return s[:100] + "…"
 	}

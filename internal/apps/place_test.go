@@ -33,7 +33,7 @@ func TestPlace(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			f, err := tc.sandbox.place("id", tc.console, tc.wanted)
+			f, err := tc.sandbox.placeView("id", tc.console, tc.wanted)
 			if (err != nil) != (tc.page == "") || err == nil && (f.page.String() != tc.page || f.pageOrigin() != tc.origin) {
 				t.Errorf("%s from %s, error %v", f.page.String(), f.pageOrigin(), err)
 			}

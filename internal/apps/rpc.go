@@ -21,7 +21,7 @@ const codeRefused = -32000
 // View should hear is in the answer; an error is for the console alone: there is
 // no such View.
 func (h *Host) RPC(ctx context.Context, p *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error) {
-	v, err := h.find(p, id)
+	v, err := h.findView(p, id)
 	if err != nil {
 		return junctor.ViewAnswer{}, err
 	}
@@ -30,29 +30,29 @@ func (h *Host) RPC(ctx context.Context, p *junctor.Principal, id, method string,
 			return junctor.ViewAnswer{}, junctor.Errorf(junctor.CodeInvalid, "params: %w", err)
 		}
 		if params[0] != '{' {
-			return refused(&wire.Error{Code: wire.CodeInvalidParams, Message: "params must be an object"}), nil
+			return refusalAnswer(&wire.Error{Code: wire.CodeInvalidParams, Message: "params must be an object"}), nil
 		}
 	}
-	acts, err := h.acting(p, v.agent)
+	acts, err := h.actingPrincipal(p, v.agentName)
 	if err != nil { // it may no more act as the agent
-		return refused(err), nil
+		return refusalAnswer(err), nil
 	}
-	result, err := h.serve(ctx, acts, v, method, params)
+	result, err := h.serveRequest(ctx, acts, v, method, params)
 	if err != nil {
-		answer := refused(err)
-		h.note(v, sourceGateway, kindRPC, method, map[string]any{"refused": answer.Error.Message, "code": answer.Error.Code})
+		answer := refusalAnswer(err)
+		h.addNote(v, sourceGateway, kindRPC, method, map[string]any{"refused": answer.Error.Message, "code": answer.Error.Code})
 		return answer, nil
 	}
 	return junctor.ViewAnswer{Result: result}, nil
 }
 
-// serve answers one request of a View.
-func (h *Host) serve(ctx context.Context, p *junctor.Principal, v *view, method string, params []byte) (json.RawMessage, error) {
-	sees := catalog.View{Server: v.target.item.Server.ID, Audience: catalog.AudienceApp}
-	list := func(kind catalog.ListKind) (json.RawMessage, error) { return h.o.Pipeline.List(p, sees, kind) }
+// serveRequest answers one request of a View.
+func (h *Host) serveRequest(ctx context.Context, p *junctor.Principal, v *view, method string, params []byte) (json.RawMessage, error) {
+	sees := catalog.View{Server: v.tool.item.Server.ID, Audience: catalog.AudienceApp}
+	list := func(kind catalog.ListKind) (json.RawMessage, error) { return h.opts.Pipeline.List(p, sees, kind) }
 	op := &guard.Op{
 		Principal: p, Door: junctor.DoorView, View: sees, Params: params, Arguments: wire.Get(params, "arguments"), Meta: wire.Get(params, "_meta"),
-		Caller: caller(), ViewID: v.id,
+		Caller: viewCaller(), ViewID: v.id,
 	}
 	var ok bool
 	switch method {
@@ -76,27 +76,27 @@ func (h *Host) serve(ctx context.Context, p *junctor.Principal, v *view, method 
 		op.Kind = junctor.KindResource
 		op.Name, ok = wire.String(wire.Get(params, "uri"))
 	case wire.MethodCompletionComplete:
-		ok = completion(op, params)
+		ok = readCompletion(op, params)
 	case mcpapps.MethodMessage, mcpapps.MethodUpdateModelContext:
-		return h.hear(v, method, params)
+		return h.recordMessage(v, method, params)
 	default:
-		return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "a View cannot ask for " + clip(method) + " here"}
+		return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "a View cannot ask for " + clipText(method) + " here"}
 	}
 	if !ok || len(op.Arguments) > 0 && op.Arguments[0] != '{' {
 		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "the params of " + method + " lack what it is about, or have the wrong type"}
 	}
-	res, err := h.o.Pipeline.Do(ctx, op, quiet{})
+	res, err := h.opts.Pipeline.Do(ctx, op, discardSink{})
 	switch {
 	case err != nil:
-		return wrongArguments(op.Kind, err)
+		return argumentsResult(op.Kind, err)
 	case res.Input:
-		return nil, h.unanswerable(ctx, op, res)
+		return nil, h.refuseInput(ctx, op, res)
 	}
 	return res.Body, nil
 }
 
-// completion reads what is to be completed.
-func completion(op *guard.Op, params []byte) (ok bool) {
+// readCompletion reads what is to be completed.
+func readCompletion(op *guard.Op, params []byte) (ok bool) {
 	op.Kind = junctor.KindCompletion
 	ref := wire.Get(params, "ref")
 	if wire.Get(params, "argument") == nil {
@@ -112,9 +112,9 @@ func completion(op *guard.Op, params []byte) (ok bool) {
 	return ok
 }
 
-// wrongArguments makes a tool's result of arguments that do not fit its schema, as
+// argumentsResult makes a tool's result of arguments that do not fit its schema, as
 // the MCP doors do. Other errors stay.
-func wrongArguments(kind junctor.Kind, err error) (json.RawMessage, error) {
+func argumentsResult(kind junctor.Kind, err error) (json.RawMessage, error) {
 	e := junctor.AsError(err)
 	if kind != junctor.KindTool || len(e.Violations) == 0 {
 		return nil, err
@@ -123,28 +123,28 @@ func wrongArguments(kind junctor.Kind, err error) (json.RawMessage, error) {
 	return append(body, `}],"isError":true}`...), nil
 }
 
-// hear keeps what a View says to the person or the model: of its context for the
+// recordMessage keeps what a View says to the person or the model: of its context for the
 // model the last counts. The console shows both.
-func (h *Host) hear(v *view, method string, params []byte) (json.RawMessage, error) {
+func (h *Host) recordMessage(v *view, method string, params []byte) (json.RawMessage, error) {
 	known, _ := mcpapps.Lookup(mcpapps.PartyView, method)
 	if _, err := known.Params(params); err != nil {
 		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "the params of " + method + " are not as MCP Apps have them"}
 	}
-	if len(params) > maxContext {
-		return nil, junctor.Errorf(junctor.CodeTooLarge, "%s may carry %d KiB", method, maxContext>>10)
+	if len(params) > maxContextBytes {
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "%s may carry %d KiB", method, maxContextBytes>>10)
 	}
-	h.note(v, sourceGateway, kindRPC, method, map[string]any{"bytes": len(params)})
+	h.addNote(v, sourceGateway, kindRPC, method, map[string]any{"bytes": len(params)})
 	if method == mcpapps.MethodUpdateModelContext {
 		h.mu.Lock()
-		v.context = append(json.RawMessage(nil), params...)
+		v.modelContext = append(json.RawMessage(nil), params...)
 		h.mu.Unlock()
 	}
 	return json.RawMessage(`{}`), nil
 }
 
-// refused is an error for a View. Nothing in it says whether something exists that
+// refusalAnswer is an error for a View. Nothing in it says whether something exists that
 // the View may not use.
-func refused(err error) junctor.ViewAnswer {
+func refusalAnswer(err error) junctor.ViewAnswer {
 	if e, ok := errors.AsType[*wire.Error](err); ok {
 		return junctor.ViewAnswer{Error: &junctor.ViewError{Code: e.Code, Message: e.Message, Data: e.Data}}
 	}

@@ -20,7 +20,7 @@ var proxySource string
 
 // proxyPage is the page between a console and a View, and what it may run: its
 // own script and style, by their hashes.
-type proxyPage struct{ script, style string }
+type proxyPage struct{ scriptHash, styleHash string }
 
 func newProxyPage() (*proxyPage, error) {
 	sum := func(tag string) string {
@@ -32,8 +32,8 @@ func newProxyPage() (*proxyPage, error) {
 		hash := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
 	}
-	p := &proxyPage{script: sum("script"), style: sum("style")}
-	if p.script == "" || p.style == "" {
+	p := &proxyPage{scriptHash: sum("script"), styleHash: sum("style")}
+	if p.scriptHash == "" || p.styleHash == "" {
 		return nil, junctor.Errorf(junctor.CodeInternal, "apps: the sandbox page has no script or no style")
 	}
 	return p, nil
@@ -54,7 +54,7 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Referrer-Policy", "no-referrer")
 	head.Set("X-Dns-Prefetch-Control", "off")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
-	v := h.shown(r)
+	v := h.findRequested(r)
 	if v == nil {
 		http.Error(w, "there is no View here; it may have been closed", http.StatusNotFound)
 		return
@@ -62,7 +62,7 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at, f := r.Host+r.URL.EscapedPath(), &v.frames
 	switch {
 	case r.Method == http.MethodPost && (at == f.page.Host+v.reportPath() || at == f.proxy.Host+v.reportPath()):
-		h.report(w, r, v)
+		h.recordViolation(w, r, v)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		head.Set("Allow", "GET, HEAD")
 		http.Error(w, "a View is looked at with GET", http.StatusMethodNotAllowed)
@@ -89,16 +89,16 @@ func ViewOf(r *http.Request) string {
 	return found[1]
 }
 
-// shown finds the View that a request names; nil where there is none that goes on.
-func (h *Host) shown(r *http.Request) *view {
+// findRequested finds the View that a request names; nil where there is none that goes on.
+func (h *Host) findRequested(r *http.Request) *view {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v := h.views[ViewOf(r)]
 	if v == nil {
 		return nil
 	}
-	if !h.lives(v, h.o.Now()) {
-		h.drop(v)
+	if !h.isAlive(v, h.opts.Now()) {
+		h.dropView(v)
 		return nil
 	}
 	return v
@@ -109,12 +109,12 @@ func (h *Host) serveProxy(w http.ResponseWriter, v *view) {
 	f, head := &v.frames, w.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	head.Set("Origin-Agent-Cluster", "?1")
-	head.Set("Content-Security-Policy", "default-src 'none'; script-src "+h.proxy.script+"; style-src "+h.proxy.style+"; frame-src "+f.frameSource()+
+	head.Set("Content-Security-Policy", "default-src 'none'; script-src "+h.proxy.scriptHash+"; style-src "+h.proxy.styleHash+"; frame-src "+f.frameSource()+
 		"; frame-ancestors "+f.console+"; base-uri 'none'; form-action 'none'; report-uri "+v.reportPath())
 	head.Set("Connection-Allowlist", "(response-origin \""+f.page.Scheme+"://"+f.page.Host+"\")")
 	text := strings.NewReplacer(
 		"{{host}}", html.EscapeString(f.console), "{{page}}", html.EscapeString(f.page.String()), "{{origin}}", html.EscapeString(f.pageOrigin()),
-		"{{sandbox}}", html.EscapeString(f.sandbox()), "{{permissions}}", html.EscapeString(strings.Join(v.permissions(), " ")),
+		"{{sandbox}}", html.EscapeString(f.pageSandbox()), "{{permissions}}", html.EscapeString(strings.Join(v.requestedPermissions(), " ")),
 	).Replace(proxySource)
 	_, _ = io.WriteString(w, text)
 }
@@ -124,13 +124,13 @@ func (h *Host) servePage(w http.ResponseWriter, v *view) {
 	head := w.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	head.Set("Origin-Agent-Cluster", "?1")
-	head.Set("Content-Security-Policy", v.policy())
+	head.Set("Content-Security-Policy", v.contentPolicy())
 	head.Set("Connection-Allowlist", v.page.Meta.CSP.ConnectionAllowlist())
 	_, _ = io.WriteString(w, v.page.HTML)
 }
 
-// policy is the Content-Security-Policy of the View's page.
-func (v *view) policy() string {
+// contentPolicy is the Content-Security-Policy of the View's page.
+func (v *view) contentPolicy() string {
 	return mcpapps.Policy{
 		FrameAncestors: []string{v.frames.proxyOrigin(), v.frames.console},
 		Eval:           v.profile == junctor.AppCompatible,
@@ -145,8 +145,8 @@ func (v *view) reportPath() string { return "/r/" + v.id }
 // maxReport is what one report may weigh.
 const maxReport = 64 << 10
 
-// report notes what a policy stopped.
-func (h *Host) report(w http.ResponseWriter, r *http.Request, v *view) {
+// recordViolation notes what a policy stopped.
+func (h *Host) recordViolation(w http.ResponseWriter, r *http.Request, v *view) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))
 	if err != nil {
 		http.Error(w, "the report is too long", http.StatusRequestEntityTooLarge)
@@ -167,21 +167,21 @@ func (h *Host) report(w http.ResponseWriter, r *http.Request, v *view) {
 		http.Error(w, "this is no report", http.StatusBadRequest)
 		return
 	}
-	detail := map[string]any{"directive": clip(in.Report.Directive + ""), "blocked": clipTo(in.Report.Blocked, 2000), "document": clipTo(in.Report.Document, 300)}
+	detail := map[string]any{"directive": clipText(in.Report.Directive + ""), "blocked": clipTextTo(in.Report.Blocked, 2000), "document": clipTextTo(in.Report.Document, 300)}
 	if in.Report.Directive == "" {
-		detail["directive"] = clip(in.Report.Violated)
+		detail["directive"] = clipText(in.Report.Violated)
 	}
 	if in.Report.Line > 0 {
 		detail["line"] = in.Report.Line
 	}
 	if in.Report.Sample != "" {
-		detail["sample"] = clip(in.Report.Sample)
+		detail["sample"] = clipText(in.Report.Sample)
 	}
-	h.note(v, sourceSandbox, kindViolation, "", detail)
+	h.addNote(v, sourceSandbox, kindViolation, "", detail)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func clipTo(s string, most int) string {
+func clipTextTo(s string, most int) string {
 	if len(s) > most {
 		return s[:most] + "…"
 	}
