@@ -61,7 +61,7 @@ const (
 	maxIdleTime     = time.Hour      // a View that nothing is heard of is closed
 	maxLifetime     = 12 * time.Hour // and every View after this
 	maxContextBytes = 256 << 10      // bytes of what a View tells the model
-	nodeLength      = 10             // of the id of a process
+	replicaIDLength = 10             // of the id of a process
 )
 
 // Host runs Views.
@@ -82,8 +82,8 @@ func New(o Options) (*Host, error) {
 	if o.Pipeline == nil || o.Catalog == nil || o.Approvals == nil || o.Stands == nil || o.MayChange == nil || o.Sandbox == nil || o.Logger == nil || o.Now == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "apps: a part of Options is missing")
 	}
-	if o.Node != "" && len(o.Node) != nodeLength {
-		return nil, junctor.Errorf(junctor.CodeInternal, "apps: a process is named by %d letters, not by %q", nodeLength, o.Node)
+	if o.Node != "" && len(o.Node) != replicaIDLength {
+		return nil, junctor.Errorf(junctor.CodeInternal, "apps: a process is named by %d letters, not by %q", replicaIDLength, o.Node)
 	}
 	proxy, err := newProxyPage()
 	if err != nil {

@@ -84,10 +84,10 @@ func (h *Host) newID() string {
 // NodeOf is the process that a View would be of, by its id; "" where it is none.
 // Whether there is such a process is for the caller to know.
 func NodeOf(id string) string {
-	if len(id) <= nodeLength {
+	if len(id) <= replicaIDLength {
 		return ""
 	}
-	return id[:nodeLength]
+	return id[:replicaIDLength]
 }
 
 // actingPrincipal is whom a request is judged as.
