@@ -11,8 +11,8 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// Apps lists every App of every server that p sees. Nothing is read for it: what
-// the pages declare is known as far as their servers list it.
+// Apps lists the Apps of all servers that p may see. It reads no pages: what the pages
+// declare is known only as far as their servers list it.
 func (h *Host) Apps(ctx context.Context, p *junctor.Principal) ([]junctor.App, error) {
 	sh := h.opts.Catalog.Snapshot().For(p.Tenant)
 	out := []junctor.App{}
@@ -22,7 +22,7 @@ func (h *Host) Apps(ctx context.Context, p *junctor.Principal) ([]junctor.App, e
 		}
 		t, err := h.findToolPage(p, tool.Server, tool.Name)
 		if err != nil {
-			continue // it went away meanwhile
+			continue // the tool disappeared since it was listed
 		}
 		app, err := h.describeApp(ctx, p, t, "")
 		if err != nil {
@@ -37,7 +37,8 @@ func (h *Host) Apps(ctx context.Context, p *junctor.Principal) ([]junctor.App, e
 	return out, nil
 }
 
-// App gives one, by the exposed name of its tool, with its page read now.
+// App describes one App by the exposed name of its tool. It reads the page, past the
+// cache, so that the digest is that of the current page.
 func (h *Host) App(ctx context.Context, p *junctor.Principal, name string) (junctor.App, error) {
 	t, err := h.findToolPage(p, "", name)
 	if err != nil {
@@ -59,12 +60,13 @@ func (h *Host) App(ctx context.Context, p *junctor.Principal, name string) (junc
 	return app, nil
 }
 
+// noAppError is the error for a tool without a page.
 func noAppError(t toolPage) error {
 	return junctor.Errorf(junctor.CodeInvalid, "the tool %s has no App: it names no page at a %s address", t.name, mcpapps.Scheme)
 }
 
-// describeApp says what is known of an App without its page. digest is "" where the page
-// was not read.
+// describeApp describes an App without its page. digest is that of the page, or empty if
+// the page was not read.
 func (h *Host) describeApp(ctx context.Context, p *junctor.Principal, t toolPage, digest string) (junctor.App, error) {
 	def := t.item.Tool.JSON
 	out := junctor.App{
@@ -93,8 +95,9 @@ func (h *Host) describeApp(ctx context.Context, p *junctor.Principal, t toolPage
 	return out, err
 }
 
-// Approve lets the page of an App, as it is now, have the compatible profile. The
-// digest says which page the person has looked at.
+// Approve grants the compatible profile to the page of an App. The digest names the page
+// that the person has looked at. If the server has another page by now, the error has
+// CodeConflict and nothing is approved.
 func (h *Host) Approve(ctx context.Context, p *junctor.Principal, name, digest string) (junctor.App, error) {
 	t, err := h.findToolPage(p, "", name)
 	if err != nil {
@@ -117,8 +120,8 @@ func (h *Host) Approve(ctx context.Context, p *junctor.Principal, name, digest s
 	return h.App(ctx, p, name)
 }
 
-// Revoke takes an approval back. Views that are open keep what they have until
-// they are closed, and so they are.
+// Revoke removes the approval of an App's page. It also closes the open Views that run
+// with the compatible profile, since their policy is already in the browser.
 func (h *Host) Revoke(ctx context.Context, p *junctor.Principal, name string) error {
 	t, err := h.findToolPage(p, "", name)
 	if err != nil {

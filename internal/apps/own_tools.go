@@ -14,21 +14,23 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// A View may have tools of its own, for the agent that speaks with the person who
-// looks at it. They run in that person's browser, and are called through the
-// pipeline like all others. On record they stand under the View's server, with
-// the View's id, as OwnPrefix and their name.
+// A View may offer tools of its own, for the agent that talks with the person who looks
+// at the View. They run in the browser of that person. Calls of them pass the pipeline
+// like all others. Records name them by OwnPrefix and the tool's name, with the View's
+// server and the View's id.
 
-// OwnPrefix is before the names of Views' own tools on record.
+// OwnPrefix begins the names of Views' own tools in records, so that they cannot be taken
+// for tools of the server.
 const OwnPrefix = "own:"
 
 const (
-	maxOwnTools    = 50
-	listOwnTimeout = 10 * time.Second // that a View may take to say what it has
+	maxOwnTools    = 50               // of one View; further tools are ignored
+	listOwnTimeout = 10 * time.Second // for a View to list its tools
 )
 
-// findForTools finds an open View for who may use its own tools: the session that shows
-// it, and whoever acts for the same person.
+// findForTools finds an open View for a caller of its own tools. Two kinds of callers may
+// use it: the session that shows the View, and any principal that acts for the same user.
+// For others the View does not exist.
 func (h *Host) findForTools(p *junctor.Principal, id string) (*view, error) {
 	h.mu.Lock()
 	v := h.views[id]
@@ -40,8 +42,8 @@ func (h *Host) findForTools(p *junctor.Principal, id string) (*view, error) {
 	return h.findView(p, id)
 }
 
-// Shown lists the open Views of a person that show results of an agent's calls,
-// the last opened first.
+// Shown lists the open Views of a user that show results of an agent's calls, last opened
+// first.
 func (h *Host) Shown(tenant junctor.TenantID, user, agent string) []junctor.ShownView {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,8 +62,8 @@ func (h *Host) Shown(tenant junctor.TenantID, user, agent string) []junctor.Show
 	return out
 }
 
-// OwnTools lists the tools that an open View has itself, as it has them now. What
-// cannot be called is left out.
+// OwnTools asks an open View for its tools. It leaves out tools without a usable name,
+// and all beyond maxOwnTools.
 func (h *Host) OwnTools(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ViewTool, error) {
 	v, err := h.findForTools(p, id)
 	if err != nil {
@@ -72,6 +74,8 @@ func (h *Host) OwnTools(ctx context.Context, p *junctor.Principal, id string) ([
 	return h.ownTools(ctx, v)
 }
 
+// ownTools is OwnTools for a View that the caller has already found. ctx bounds the wait
+// for the browser.
 func (h *Host) ownTools(ctx context.Context, v *view) ([]junctor.ViewTool, error) {
 	list, err := h.askView(ctx, v, wire.MethodToolsList, []byte(`{}`))
 	if err != nil {
@@ -90,9 +94,9 @@ func (h *Host) ownTools(ctx context.Context, v *view) ([]junctor.ViewTool, error
 	return out, nil
 }
 
-// CallOwn calls a tool that an open View has itself, for p, and gives what it
-// answered and what the records know the call by. It has the deadline of every
-// call; a View that nobody looks at is not waited for.
+// CallOwn calls a tool that an open View offers, for p. It returns the result and the id
+// of the call in the records. The pipeline sets the deadline. A View that no browser
+// shows is not waited for.
 func (h *Host) CallOwn(ctx context.Context, p *junctor.Principal, id, tool string, arguments json.RawMessage) (result json.RawMessage, call string, err error) {
 	v, err := h.findForTools(p, id)
 	if err != nil {
@@ -115,7 +119,8 @@ func (h *Host) CallOwn(ctx context.Context, p *junctor.Principal, id, tool strin
 	return res.Body, op.CallID, nil
 }
 
-// findOwn gives the item of a View's own tool.
+// findOwn gives the catalog item of a View's own tool. It asks the View for its tools,
+// since no list keeps them. The error of an unknown name lists the names that exist.
 func (h *Host) findOwn(ctx context.Context, v *view, name string) (catalog.Item, error) {
 	ctx, cancel := context.WithTimeout(ctx, listOwnTimeout)
 	defer cancel()
@@ -132,19 +137,20 @@ func (h *Host) findOwn(ctx context.Context, v *view, name string) (catalog.Item,
 	return catalog.Item{}, junctor.Errorf(junctor.CodeNotFound, "the App of %s has no tool %q of its own; it has: %s", v.tool.name, clipText(name), clipText(strings.Join(names, ", ")))
 }
 
-// ownToolBackend is the backend of a View's own tools.
+// ownToolBackend is the backend of the tools of one View. It sends calls to the browser
+// that shows the View.
 type ownToolBackend struct {
 	host *Host
 	view *view
 }
 
-// Offer implements catalog.Backend: no list has them.
+// Offer implements catalog.Backend. Own tools are in no list.
 func (o *ownToolBackend) Offer(context.Context) (*catalog.Offer, error) { return &catalog.Offer{}, nil }
 
-// Watch implements catalog.Backend.
+// Watch implements catalog.Backend. The offer never changes.
 func (o *ownToolBackend) Watch(func(catalog.Event)) {}
 
-// Do implements catalog.Backend.
+// Do implements catalog.Backend: it asks the View and returns its answer as the result.
 func (o *ownToolBackend) Do(ctx context.Context, req *catalog.Request, _ catalog.Sink) (catalog.Result, error) {
 	body, err := o.host.askView(ctx, o.view, wire.MethodToolsCall, req.Params)
 	if err != nil {

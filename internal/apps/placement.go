@@ -9,34 +9,41 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Sandbox is where pages are shown.
+// Sandbox describes how browsers reach the sandbox listener, which serves the pages of
+// Views. It is another listener than that of the console, so that pages never share an
+// origin with the console.
 type Sandbox struct {
-	// Addr is what the second listener listens on; "" where there is none.
+	// Addr is the address that the sandbox listener listens on; empty if there is none.
 	Addr string
-	// Listen is the address of the first one: a console that is reached there
-	// can reach Addr as well.
+	// Listen is the address of the main listener. A browser that reaches the console
+	// there can reach Addr on the same host.
 	Listen string
-	// URL is where browsers reach the second listener, where the operator says
-	// so. A host that begins with "*." stands for every name below it.
+	// URL is the public address of the sandbox listener, if the operator has set one. A
+	// host that begins with "*." stands for all names below it: each View then gets an
+	// origin of its own.
 	URL *url.URL
-	TLS bool // both listeners speak it
+	// TLS reports whether both listeners use TLS.
+	TLS bool
 }
 
-// LocalNames is below what Views have names on this machine: browsers take every
-// name that ends in localhost for the machine itself.
+// LocalNames is the domain of Views on this machine. Browsers resolve all names that end
+// in localhost to the machine itself, so each View gets an origin without any DNS entry.
 const LocalNames = "junctor.localhost"
 
-// viewFrames is where the two frames of a View are.
+// viewFrames holds the addresses of the two nested frames of a View: the proxy, which is
+// ours, and the page inside it, which is the server's.
 type viewFrames struct {
 	isolation junctor.ViewIsolation
-	console   string // the origin of who shows it
+	console   string // origin of the page that shows the View
 	proxy     url.URL
 	page      url.URL
 }
 
+// proxyOrigin is the origin of the outer frame.
 func (f *viewFrames) proxyOrigin() string { return f.proxy.Scheme + "://" + f.proxy.Host }
 
-// pageOrigin is the origin that the page's messages come from.
+// pageOrigin is the origin that messages of the page come from. An opaque page has the
+// origin "null".
 func (f *viewFrames) pageOrigin() string {
 	if f.isolation == junctor.IsolationOpaque {
 		return "null"
@@ -44,9 +51,8 @@ func (f *viewFrames) pageOrigin() string {
 	return f.page.Scheme + "://" + f.page.Host
 }
 
-// frameSource is what the proxy may show in its frame, and nothing else: a View
-// that leads its frame elsewhere, with what it knows in the address, leads it
-// nowhere.
+// frameSource is the only source that the proxy may show in its frame. A page that
+// navigates its frame elsewhere, to leak data in the address, is blocked by it.
 func (f *viewFrames) frameSource() string {
 	if f.isolation == junctor.IsolationOpaque {
 		return f.page.String()
@@ -54,11 +60,12 @@ func (f *viewFrames) frameSource() string {
 	return f.pageOrigin()
 }
 
-// outerSandbox is the attribute of the proxy's frame. Popups, dialogs, downloads
-// and the window around it are nothing for a View.
+// outerSandbox is the sandbox attribute of the proxy's frame. It allows no popups,
+// dialogs, downloads, or navigation of the window around it.
 const outerSandbox = "allow-scripts allow-same-origin allow-forms"
 
-// pageSandbox is that of the page's frame.
+// pageSandbox is the sandbox attribute of the page's frame. Without allow-same-origin the
+// page is opaque.
 func (f *viewFrames) pageSandbox() string {
 	if f.isolation == junctor.IsolationOpaque {
 		return "allow-scripts allow-forms"
@@ -66,7 +73,13 @@ func (f *viewFrames) pageSandbox() string {
 	return outerSandbox
 }
 
-// placeView says where a View that a console shows is to be.
+// placeView decides where the frames of a View are. console is the origin of the page
+// that shows it. wanted is the isolation that the caller asks for; empty means the
+// strongest that the addresses allow. The error has CodeUnavailable if browsers could not
+// reach the listener.
+//
+// A page that has no host of its own shares one with other Views. It must be opaque then:
+// otherwise Views could read each other's storage.
 func (s Sandbox) placeView(id, console string, wanted junctor.ViewIsolation) (viewFrames, error) {
 	from, err := url.Parse(console)
 	if err != nil || from.Host == "" || from.Scheme != "http" && from.Scheme != "https" {
@@ -94,8 +107,8 @@ func (s Sandbox) placeView(id, console string, wanted junctor.ViewIsolation) (vi
 	return f, nil
 }
 
-// isReachedDirectly says whether the console is reached at the first listener itself, and
-// not through something that stands before it.
+// isReachedDirectly reports whether the console is reached at the main listener itself,
+// and not through a proxy whose ports say nothing about ours.
 func (s Sandbox) isReachedDirectly(console *url.URL) bool {
 	_, port, err := net.SplitHostPort(s.Listen)
 	if err != nil {
@@ -108,20 +121,23 @@ func (s Sandbox) isReachedDirectly(console *url.URL) bool {
 	return at == port && (console.Scheme == "https") == s.TLS
 }
 
-// setOwnHosts gives each of the two frames a name of its own.
+// setOwnHosts gives each of the two frames a host of its own below base, and so an
+// origin.
 func (f *viewFrames) setOwnHosts(scheme, base, id string) {
 	f.proxy = url.URL{Scheme: scheme, Host: "p-" + id + "." + base, Path: "/"}
 	f.page = url.URL{Scheme: scheme, Host: "a-" + id + "." + base, Path: "/"}
 }
 
-// setSharedHost has them share a host: the page then gets no origin at all.
+// setSharedHost puts both frames on one host, told apart by path. The page becomes
+// opaque.
 func (f *viewFrames) setSharedHost(scheme, host, id string) {
 	f.isolation = junctor.IsolationOpaque
 	f.proxy = url.URL{Scheme: scheme, Host: host, Path: "/p/" + id}
 	f.page = url.URL{Scheme: scheme, Host: host, Path: "/a/" + id}
 }
 
-// FrameSources is what a console at an origin has to allow as frames.
+// FrameSources lists the sources that a console at an origin must allow as frames in its
+// Content-Security-Policy.
 func (s Sandbox) FrameSources(console string) []string {
 	var out []string
 	for _, isolation := range []junctor.ViewIsolation{"", junctor.IsolationOpaque} {
@@ -140,6 +156,7 @@ func (s Sandbox) FrameSources(console string) []string {
 	return out
 }
 
+// isLoopback reports whether a host name stands for this machine.
 func isLoopback(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap().IsLoopback()
@@ -148,6 +165,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
+// clipText cuts text of a caller or server to what fits in an error message.
 func clipText(s string) string {
 	if len(s) > 100 {
 		return s[:100] + "…"

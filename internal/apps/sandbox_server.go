@@ -18,10 +18,12 @@ import (
 //go:embed proxy.html
 var proxySource string
 
-// proxyPage is the page between a console and a View, and what it may run: its
-// own script and style, by their hashes.
+// proxyPage holds the hashes of the script and style of the proxy page, the frame between
+// a console and a View. Its policy allows these two and nothing else.
 type proxyPage struct{ scriptHash, styleHash string }
 
+// newProxyPage computes the hashes from the embedded page. It fails if the page lost its
+// script or style, which its policy would otherwise block silently.
 func newProxyPage() (*proxyPage, error) {
 	sum := func(tag string) string {
 		_, rest, _ := strings.Cut(proxySource, "<"+tag+">")
@@ -39,14 +41,14 @@ func newProxyPage() (*proxyPage, error) {
 	return p, nil
 }
 
-// idPattern finds the View in the name or the path of a request.
+// idPattern finds the id of a View in the host name or the path of a request.
 func idPattern() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[pa]-|/[par]/)([a-z2-7]{26})(?:\.|$)`)
 }
 
-// ServeHTTP serves the second listener: the two pages of each View, under exactly
-// the names that it was given, and what browsers report of them. Nothing else is
-// there, and a View that is closed is not there any more.
+// ServeHTTP serves the sandbox listener: the two frames of each View, at exactly the
+// addresses that placeView chose, and the endpoint for violation reports. Everything else
+// is not found. A closed View is not found either.
 func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head := w.Header()
 	head.Set("X-Content-Type-Options", "nosniff")
@@ -75,8 +77,8 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ViewOf is the id of the View whose page a request asks for; "" where it names
-// none.
+// ViewOf gives the id of the View that a request to the sandbox listener names, by host
+// or by path; empty if it names none.
 func ViewOf(r *http.Request) string {
 	pattern := idPattern()
 	found := pattern.FindStringSubmatch(r.Host)
@@ -89,7 +91,8 @@ func ViewOf(r *http.Request) string {
 	return found[1]
 }
 
-// findRequested finds the View that a request names; nil where there is none that goes on.
+// findRequested gives the View that a request names; nil if there is none or its session
+// has ended.
 func (h *Host) findRequested(r *http.Request) *view {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,7 +107,8 @@ func (h *Host) findRequested(r *http.Request) *view {
 	return v
 }
 
-// serveProxy answers with the outer frame.
+// serveProxy answers with the outer frame. Its policy allows its own script and style,
+// and the page of this View as the only frame.
 func (h *Host) serveProxy(w http.ResponseWriter, v *view) {
 	f, head := &v.frames, w.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
@@ -119,7 +123,7 @@ func (h *Host) serveProxy(w http.ResponseWriter, v *view) {
 	_, _ = io.WriteString(w, text)
 }
 
-// servePage answers with the View itself.
+// servePage answers with the page of the server, unchanged, under the View's policy.
 func (h *Host) servePage(w http.ResponseWriter, v *view) {
 	head := w.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
@@ -129,7 +133,8 @@ func (h *Host) servePage(w http.ResponseWriter, v *view) {
 	_, _ = io.WriteString(w, v.page.HTML)
 }
 
-// contentPolicy is the Content-Security-Policy of the View's page.
+// contentPolicy is the Content-Security-Policy of the page: the sources that the page
+// declares, restricted to valid ones, and eval only with the compatible profile.
 func (v *view) contentPolicy() string {
 	return mcpapps.Policy{
 		FrameAncestors: []string{v.frames.proxyOrigin(), v.frames.console},
@@ -139,13 +144,14 @@ func (v *view) contentPolicy() string {
 	}.Header(v.page.Meta.CSP)
 }
 
-// reportPath is where browsers tell what the policies stopped.
+// reportPath is the path at which browsers report violations of the policies.
 func (v *view) reportPath() string { return "/r/" + v.id }
 
-// maxReport is what one report may weigh.
+// maxReport bounds one violation report in bytes.
 const maxReport = 64 << 10
 
-// recordViolation notes what a policy stopped.
+// recordViolation adds a violation report of a browser to the View's log. Reports come
+// from the person's browser without a credential, so their text is cut and never trusted.
 func (h *Host) recordViolation(w http.ResponseWriter, r *http.Request, v *view) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))
 	if err != nil {
@@ -181,6 +187,7 @@ func (h *Host) recordViolation(w http.ResponseWriter, r *http.Request, v *view) 
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// clipTextTo cuts text at most bytes.
 func clipTextTo(s string, most int) string {
 	if len(s) > most {
 		return s[:most] + "…"

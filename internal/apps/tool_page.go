@@ -12,21 +12,23 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// Extensions is what a client declares that shows the pages of MCP Apps.
+// Extensions is the declaration of a client that shows the pages of MCP Apps, as a JSON
+// object.
 const Extensions = `{"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `"]}}`
 
-// GeneratedPages begins the addresses of pages that are not a server's own but
-// made for its tools.
+// GeneratedPages begins the URIs of pages that this gateway generates for tools without a
+// page of their own.
 const GeneratedPages = mcpapps.Scheme + "junctor-view/"
 
-// toolPage is a tool and its page.
+// toolPage is a tool and the page that it names.
 type toolPage struct {
 	item catalog.Item
-	name string // exposed
-	uri  string // of the page, as the server calls it
+	name string // as the principal sees it
+	uri  string // of the page, as the server names it; "" if the tool has none
 }
 
-// findToolPage finds the tool that brings a page, as p may see it.
+// findToolPage finds a tool and its page, with the visibility of p. If server is empty,
+// tool is an exposed name; otherwise it is the server's own name.
 func (h *Host) findToolPage(p *junctor.Principal, server, tool string) (toolPage, error) {
 	view := catalog.View{Server: server, Plain: server == "", Audience: catalog.AudienceHost}
 	item, err := h.opts.Catalog.Snapshot().For(p.Tenant).Tool(p, view, tool, "")
@@ -36,7 +38,8 @@ func (h *Host) findToolPage(p *junctor.Principal, server, tool string) (toolPage
 	return toolPage{item: item, name: item.Shown, uri: item.Tool.Page()}, nil
 }
 
-// listedMeta is the _meta of a page's entry in the server's list; nil where it has none.
+// listedMeta is the _meta of the page's entry in the server's resource list; nil if the
+// page is not listed.
 func (t *toolPage) listedMeta() json.RawMessage {
 	for _, r := range t.item.Server.Offer.Resources {
 		if r.URI == t.uri {
@@ -46,8 +49,9 @@ func (t *toolPage) listedMeta() json.RawMessage {
 	return nil
 }
 
-// readPage reads the page through the pipeline, as p, for a View or "" for none; fresh
-// is that what is kept of it does not count.
+// readPage reads a page through the pipeline, as p, so that permissions hold and the read
+// is on record. view is the id of the View that it is for, or empty. fresh bypasses
+// cached copies.
 func (h *Host) readPage(ctx context.Context, p *junctor.Principal, t toolPage, view string, fresh bool) (mcpapps.Page, error) {
 	params := append(wire.AppendString([]byte(`{"uri":`), t.uri), '}')
 	op := &guard.Op{
@@ -71,13 +75,15 @@ func (h *Host) readPage(ctx context.Context, p *junctor.Principal, t toolPage, v
 	return page, nil
 }
 
-// viewCaller is what a View, and the host that shows it, can do for a server: show
-// pages, and nothing that a person would have to be asked for.
+// viewCaller gives the client capabilities of a View and of the host around it. They show
+// pages. They declare nothing that a person would have to answer, since a View cannot
+// pass questions on.
 func viewCaller() catalog.Caller {
 	return catalog.Caller{Protocol: wire.Modern, Capabilities: []byte(`{"extensions":` + Extensions + `}`)}
 }
 
-// refuseInput ends a call that asks for input.
+// refuseInput ends a call that asks for input, which a View cannot give. It also ends the
+// call at the server, if that holds it open.
 func (h *Host) refuseInput(ctx context.Context, op *guard.Op, res catalog.Result) error {
 	err := junctor.Errorf(junctor.CodeUnavailable, "it asks for input while it runs, which a View cannot give: call the tool itself")
 	if state, ok := wire.String(wire.Get(res.Body, "requestState")); ok {
@@ -87,13 +93,16 @@ func (h *Host) refuseInput(ctx context.Context, op *guard.Op, res catalog.Result
 	return err
 }
 
-// discardSink is the sink of a caller that wants the result alone.
+// discardSink drops progress and log messages: Views get results alone.
 type discardSink struct{}
 
 func (discardSink) Progress([]byte)    {}
 func (discardSink) Log(string, []byte) {}
 
-// pageProfile says how strict a page of that digest is held, and why.
+// pageProfile decides which profile a page runs with, and gives the approval that this is
+// based on. An approval holds for one digest: a changed page is strict until somebody
+// approves it again. An empty digest means that the page was not read, and counts as
+// unchanged.
 func (h *Host) pageProfile(ctx context.Context, tenant junctor.TenantID, server, uri, digest string) (junctor.AppProfile, junctor.Approval, error) {
 	a, err := h.opts.Approvals.Approval(ctx, tenant, server, uri)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
@@ -110,7 +119,7 @@ func (h *Host) pageProfile(ctx context.Context, tenant junctor.TenantID, server,
 	return junctor.AppCompatible, given, nil
 }
 
-// describePage says what a page declares and is given.
+// describePage describes a page: what it declares, and the policy that it runs under.
 func describePage(page mcpapps.Page, profile junctor.AppProfile, policy string) junctor.AppPage {
 	out := junctor.AppPage{
 		Digest: page.Digest(), Bytes: len(page.HTML), Policy: policy, Domain: page.Meta.Domain, PrefersBorder: page.Meta.PrefersBorder, Profile: profile,
@@ -119,7 +128,9 @@ func describePage(page mcpapps.Page, profile junctor.AppProfile, policy string) 
 	return out
 }
 
-// addDeclarations says what the metadata of a page declares.
+// addDeclarations fills in the sources and permissions that a page declares. Lists are
+// never nil, since the API has no null there. Refused names the sources that are invalid
+// and have no effect.
 func addDeclarations(out *junctor.AppPage, meta mcpapps.ResourceMeta) {
 	out.CSP, out.Refused, out.Permissions = junctor.AppCSP{}, []string{}, listPermissions(meta.Permissions)
 	if given := meta.CSP.Allowed(); given != nil {
@@ -137,7 +148,7 @@ func addDeclarations(out *junctor.AppPage, meta mcpapps.ResourceMeta) {
 	}
 }
 
-// listPermissions are those that a page asks for, in the words of MCP Apps.
+// listPermissions lists the permissions that a page asks for, by their names in MCP Apps.
 func listPermissions(p *mcpapps.Permissions) []string {
 	out := []string{}
 	if p == nil {

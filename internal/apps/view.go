@@ -14,12 +14,14 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// view is a View that is open. What is not said to change does not.
+// view is an open View. Fields above the lock's section never change after Open.
 type view struct {
-	id        string
-	owner     *junctor.Principal // who opened it, in which session
-	agentName string             // whom it acts as; "" is the owner
-	callID    string
+	id string
+	// owner opened the View. Its login or key is the session that the View belongs to.
+	owner *junctor.Principal
+	// agentName is the agent that the View acts as; empty if it acts as its owner.
+	agentName string
+	callID    string // whose result it shows; "" if none
 	tool      toolPage
 	frames    viewFrames
 	page      mcpapps.Page
@@ -27,20 +29,24 @@ type view struct {
 	profile   junctor.AppProfile
 	approval  junctor.Approval
 	openedAt  time.Time
-	closed    chan struct{} // closed when it is
+	// closed is closed when the View ends, which ends requests to it.
+	closed chan struct{}
 
-	// Under the host's lock.
+	// The lock of the host guards the fields below.
 	lastUsed     time.Time
-	modelContext json.RawMessage // what it last told the model
-	latestDigest string          // the digest that the server's page was last seen with
+	modelContext json.RawMessage // the last that the page gave
+	latestDigest string          // of the server's page when it was last read
 	log          viewLog
 	mail         []junctor.ViewMail
-	mailFetched  time.Time // when somebody last asked for mail
+	mailFetched  time.Time // when a browser last asked for mail
 }
 
+// requestedPermissions lists the browser features that the page asks for.
 func (v *view) requestedPermissions() []string { return listPermissions(v.page.Meta.Permissions) }
 
-// Open reads the page that a tool brings and gives it a place to run.
+// Open reads the page of a tool and opens a View for it, for the session of p. in.Agent
+// lets the View act as an agent, if p may. in.Resource chooses another page than the one
+// that the tool names.
 func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenView) (junctor.View, error) {
 	acts, err := h.actingPrincipal(p, in.Agent)
 	if err != nil {
@@ -75,14 +81,14 @@ func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenVi
 	return h.describeView(v), nil
 }
 
-// newID makes the id of a View: 26 letters and digits of base32, of which 16 are
-// chance at the least.
+// newID makes the id of a View: 26 letters and digits of base32. At least 16 of them are
+// random, which makes ids unguessable: the sandbox listener asks for no credential.
 func (h *Host) newID() string {
 	return h.opts.Node + strings.ToLower(rand.Text())[len(h.opts.Node):]
 }
 
-// NodeOf is the process that a View would be of, by its id; "" where it is none.
-// Whether there is such a process is for the caller to know.
+// NodeOf gives the id of the replica that a View's id begins with; empty if the id is too
+// short. The caller must check that such a replica exists.
 func NodeOf(id string) string {
 	if len(id) <= replicaIDLength {
 		return ""
@@ -90,7 +96,8 @@ func NodeOf(id string) string {
 	return id[:replicaIDLength]
 }
 
-// actingPrincipal is whom a request is judged as.
+// actingPrincipal gives the principal that requests are judged as: p, or the agent, if p
+// may act as it.
 func (h *Host) actingPrincipal(p *junctor.Principal, agent string) (*junctor.Principal, error) {
 	if agent == "" {
 		return p, nil
@@ -98,8 +105,9 @@ func (h *Host) actingPrincipal(p *junctor.Principal, agent string) (*junctor.Pri
 	return h.opts.Catalog.Snapshot().For(p.Tenant).Acting(p, agent)
 }
 
-// keepView holds a View. Where its session has many, the one that was not used for
-// longest goes; so does what nobody is there for any more.
+// keepView adds a View to the table. It first drops dead Views and, above maxViews, the
+// session's least recently used ones. The error has CodeLimited if the pages would take
+// too much memory.
 func (h *Host) keepView(v *view) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,7 +118,7 @@ func (h *Host) keepView(v *view) error {
 			mine = append(mine, other)
 		}
 		if other.digest == v.digest {
-			v.page.HTML = other.page.HTML // the same text is held once
+			v.page.HTML = other.page.HTML // Views with the same page share one string
 		}
 	}
 	slices.SortFunc(mine, func(a, b *view) int { return a.lastUsed.Compare(b.lastUsed) })
@@ -126,16 +134,18 @@ func (h *Host) keepView(v *view) error {
 	return nil
 }
 
-// belongsTo says whether a View is that of a principal, in this session.
+// belongsTo reports whether p is the owner of the View in the same session. Another login
+// or key of the same user does not count.
 func (v *view) belongsTo(p *junctor.Principal) bool {
 	return v.owner.Same(p) && v.owner.Login == p.Login && v.owner.Key == p.Key
 }
 
-// isAlive says whether a View goes on: it dies with its session.
+// isAlive reports whether a View goes on: it has not expired, and its session is valid.
 func (h *Host) isAlive(v *view, now time.Time) bool {
 	return now.Before(h.expiresAt(v)) && h.opts.Stands(v.owner)
 }
 
+// expiresAt is when the View ends unless it is used again. The lock is held.
 func (h *Host) expiresAt(v *view) time.Time {
 	idle, most := v.lastUsed.Add(maxIdleTime), v.openedAt.Add(maxLifetime)
 	if most.Before(idle) {
@@ -144,7 +154,7 @@ func (h *Host) expiresAt(v *view) time.Time {
 	return idle
 }
 
-// dropDead drops the Views that do not go on. The lock is held.
+// dropDead drops the Views that have ended. The lock is held.
 func (h *Host) dropDead() {
 	now := h.opts.Now()
 	for _, v := range h.views {
@@ -154,13 +164,16 @@ func (h *Host) dropDead() {
 	}
 }
 
-// Sweep drops the Views that do not go on.
+// Sweep drops the Views that have ended. The app calls it regularly, so that pages of
+// ended sessions do not stay in memory.
 func (h *Host) Sweep() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.dropDead()
 }
 
+// dropView removes a View and ends the requests to it. It does nothing for a View that
+// was removed before. The lock is held.
 func (h *Host) dropView(v *view) {
 	if h.views[v.id] == v {
 		delete(h.views, v.id)
@@ -169,8 +182,8 @@ func (h *Host) dropView(v *view) {
 	}
 }
 
-// findView gives a View of a principal's session. One that is another's answers like
-// one that is not there.
+// findView gives a View of p's session and marks it as used. A View of another session
+// gives the same error as one that does not exist.
 func (h *Host) findView(p *junctor.Principal, id string) (*view, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -187,8 +200,8 @@ func (h *Host) findView(p *junctor.Principal, id string) (*view, error) {
 	return v, nil
 }
 
-// View gives one. With check the page is read again, to see whether the server has
-// another by now.
+// View describes one View of p's session. If check is set, it reads the page again to see
+// whether the server has a different page by now.
 func (h *Host) View(ctx context.Context, p *junctor.Principal, id string, check bool) (junctor.View, error) {
 	v, err := h.findView(p, id)
 	if err != nil {
@@ -200,6 +213,8 @@ func (h *Host) View(ctx context.Context, p *junctor.Principal, id string, check 
 	return h.describeView(v), nil
 }
 
+// checkPage reads a View's page again and keeps the digest. A failed read is only logged:
+// the View goes on.
 func (h *Host) checkPage(ctx context.Context, p *junctor.Principal, v *view) {
 	acts, err := h.actingPrincipal(p, v.agentName)
 	if err != nil {
@@ -215,7 +230,7 @@ func (h *Host) checkPage(ctx context.Context, p *junctor.Principal, v *view) {
 	v.latestDigest = page.Digest()
 }
 
-// Views lists those of a principal's session, oldest first.
+// Views lists the open Views of p's session, oldest first.
 func (h *Host) Views(p *junctor.Principal) []junctor.View {
 	h.mu.Lock()
 	h.dropDead()
@@ -234,7 +249,7 @@ func (h *Host) Views(p *junctor.Principal) []junctor.View {
 	return out
 }
 
-// Close ends a View: its page is gone, and it is answered nothing any more.
+// Close ends a View: its addresses are not found any more, and its requests fail.
 func (h *Host) Close(p *junctor.Principal, id string) error {
 	v, err := h.findView(p, id)
 	if err != nil {
@@ -246,7 +261,9 @@ func (h *Host) Close(p *junctor.Principal, id string) error {
 	return nil
 }
 
-// describeView is a View as its session sees it.
+// describeView is a View as the API gives it. It checks again whether the owner may still
+// use the server and tool, and otherwise gives the state ViewGone. The caller must not
+// hold the lock.
 func (h *Host) describeView(v *view) junctor.View {
 	f, tool := &v.frames, v.tool.item.Tool.JSON
 	out := junctor.View{
@@ -277,8 +294,8 @@ func (h *Host) describeView(v *view) junctor.View {
 	return out
 }
 
-// allowAttribute is what the outer frame passes on of the browser's features, to the page
-// alone.
+// allowAttribute is the allow attribute of the outer frame. It passes the permitted
+// browser features on to the proxy and the page, and to no other origin.
 func allowAttribute(v *view) string {
 	if v.page.Meta.Permissions == nil {
 		return ""
@@ -286,7 +303,7 @@ func allowAttribute(v *view) string {
 	features := v.page.Meta.Permissions.Allow()
 	to := " " + v.frames.page.Scheme + "://" + v.frames.page.Host
 	if v.frames.isolation == junctor.IsolationOpaque {
-		to = " *" // it has no origin to name; the proxy has but this one frame
+		to = " *" // an opaque page has no origin to name, and the proxy has no other frame
 	}
 	var out []string
 	for feature := range strings.SplitSeq(features, "; ") {
@@ -297,7 +314,7 @@ func allowAttribute(v *view) string {
 	return strings.Join(out, "; ")
 }
 
-// hostCapabilities are those of a host that this one stands behind.
+// hostCapabilities are the capabilities that the console announces to the page, as JSON.
 func hostCapabilities(v *view) json.RawMessage {
 	sandbox := &mcpapps.SandboxCapabilities{CSP: v.page.Meta.CSP.Allowed(), Permissions: v.page.Meta.Permissions}
 	text, err := json.Marshal(mcpapps.HostCapabilities{
@@ -309,7 +326,7 @@ func hostCapabilities(v *view) json.RawMessage {
 	return text
 }
 
-// viewNotes are what to tell the person who looks at a View.
+// viewNotes are remarks for the person who looks at a View.
 func viewNotes(v *view) []string {
 	out := []string{}
 	if v.frames.isolation == junctor.IsolationOpaque {

@@ -6,7 +6,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Who saw what is in the log of a View, and what kind of thing it is.
+// Values of a log entry: the component that saw the event, and the kind of event. They
+// are part of the API.
 const (
 	sourceConsole = "console"
 	sourceSandbox = "sandbox"
@@ -20,19 +21,23 @@ const (
 	kindRPC       = "rpc"
 )
 
+// Bounds of the log of one View.
 const (
 	maxEntries     = 1000
 	maxDetailBytes = 16 << 10
 	maxLogBytes    = 2 << 20 // bytes of details that one View keeps
 )
 
-// viewLog is the newest of what happened to a View.
+// viewLog holds the newest entries about one View. The lock of the host guards it.
 type viewLog struct {
 	entries []junctor.ViewEntry
+	// lastSeq is the number of the last entry, which clients continue from.
 	lastSeq uint64
 	bytes   int
 }
 
+// addEntry numbers an entry, cuts its detail, and drops the oldest entries that exceed
+// the bounds.
 func (l *viewLog) addEntry(e junctor.ViewEntry) {
 	l.lastSeq++
 	e.Seq = l.lastSeq
@@ -47,7 +52,7 @@ func (l *viewLog) addEntry(e junctor.ViewEntry) {
 	}
 }
 
-// addNote writes into a View's log.
+// addNote writes an entry to a View's log. The caller must not hold the lock.
 func (h *Host) addNote(v *view, source, kind, method string, detail any) {
 	text, err := json.Marshal(detail)
 	if err != nil {
@@ -58,7 +63,8 @@ func (h *Host) addNote(v *view, source, kind, method string, detail any) {
 	v.log.addEntry(junctor.ViewEntry{At: h.opts.Now().UTC(), Source: source, Kind: kind, Method: clipText(method), Detail: text})
 }
 
-// AddLog notes what the console saw.
+// AddLog adds the events that the console saw. The console cannot choose their source or
+// time. If one entry has an unknown kind, none is added.
 func (h *Host) AddLog(p *junctor.Principal, id string, entries []junctor.ViewEntry) error {
 	v, err := h.findView(p, id)
 	if err != nil {
@@ -80,7 +86,7 @@ func (h *Host) AddLog(p *junctor.Principal, id string, entries []junctor.ViewEnt
 	return nil
 }
 
-// Log gives what happened to a View after an entry, oldest first.
+// Log gives the entries about a View with a number above after, oldest first.
 func (h *Host) Log(p *junctor.Principal, id string, after uint64) ([]junctor.ViewEntry, error) {
 	v, err := h.findView(p, id)
 	if err != nil {

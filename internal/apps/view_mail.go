@@ -12,24 +12,30 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// A View runs in somebody's browser. What it is to be told, and what it is asked,
-// waits here until the page that shows it fetches it: one request at a time for
-// all Views of a session, which waits while there is nothing.
+// A View runs in a browser, which the server cannot call. Notifications and requests for
+// it wait here as mail, until the page that shows the View fetches them. One long-poll
+// request fetches the mail of all Views of a session.
 const (
-	maxMail        = 64               // that waits for one View: of more, the oldest is lost
-	maxMailWait    = 30 * time.Second // that a fetch waits
-	unwatchedAfter = 2 * maxMailWait  // without a fetch nobody shows the View
-	maxAnswerBytes = 1 << 20
+	// maxMail bounds the mail that waits for one View. The oldest mail is dropped.
+	maxMail = 64
+	// maxMailWait is how long a request for mail may wait.
+	maxMailWait = 30 * time.Second
+	// unwatchedAfter is the time without a request for mail after which no browser shows
+	// the View. Requests to it then fail at once instead of at their deadline.
+	unwatchedAfter = 2 * maxMailWait
+	maxAnswerBytes = 1 << 20 // of one answer of a View
 )
 
-// viewRequest is a question that a View has not answered yet.
+// viewRequest is a request to a View that has no answer yet.
 type viewRequest struct {
-	view   *view
-	answer chan junctor.ViewAnswer // holds one
+	view *view
+	// answer has room for one answer, so that Answer never blocks.
+	answer chan junctor.ViewAnswer
 }
 
-// Mail gives what Views of a principal's session are to hear after an entry, or
-// waits for the first.
+// Mail gives the mail with a number above after of all Views that p's session has open.
+// If there is none, it waits for the first mail, up to wait or maxMailWait. It returns
+// nil when the wait or ctx ends.
 func (h *Host) Mail(ctx context.Context, p *junctor.Principal, after uint64, wait time.Duration) []junctor.ViewMail {
 	timer := time.NewTimer(min(wait, maxMailWait))
 	defer timer.Stop()
@@ -48,7 +54,8 @@ func (h *Host) Mail(ctx context.Context, p *junctor.Principal, after uint64, wai
 	}
 }
 
-// collectMail gives what there is, and what is closed when there may be more.
+// collectMail gives the mail that exists, and a channel that is closed when there may be
+// more. It marks the Views as shown by a browser.
 func (h *Host) collectMail(p *junctor.Principal, after uint64) (mail []junctor.ViewMail, more <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,7 +75,8 @@ func (h *Host) collectMail(p *junctor.Principal, after uint64) (mail []junctor.V
 	return mail, h.mailAdded
 }
 
-// postMail puts a message into a View's mail; the lock is held.
+// postMail adds a message to a View's mail and wakes the requests for mail. The lock is
+// held.
 func (h *Host) postMail(v *view, m junctor.ViewMail) {
 	h.lastMailSeq++
 	m.Seq, m.View = h.lastMailSeq, v.id
@@ -80,7 +88,8 @@ func (h *Host) postMail(v *view, m junctor.ViewMail) {
 	h.mailAdded = make(chan struct{})
 }
 
-// askView asks a View something and waits for its answer, as long as ctx does.
+// askView sends a request to a View and waits for its answer until ctx ends. It fails at
+// once if no browser shows the View.
 func (h *Host) askView(ctx context.Context, v *view, method string, params []byte) (json.RawMessage, error) {
 	id, a := rand.Text(), &viewRequest{view: v, answer: make(chan junctor.ViewAnswer, 1)}
 	h.mu.Lock()
@@ -95,7 +104,7 @@ func (h *Host) askView(ctx context.Context, v *view, method string, params []byt
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.openRequests, id)
-		v.mail = slices.DeleteFunc(v.mail, func(m junctor.ViewMail) bool { return m.Ask == id }) // nobody waits for it any more
+		v.mail = slices.DeleteFunc(v.mail, func(m junctor.ViewMail) bool { return m.Ask == id }) // a View must not run a call that its caller gave up
 	}()
 	select {
 	case answer := <-a.answer:
@@ -110,7 +119,9 @@ func (h *Host) askView(ctx context.Context, v *view, method string, params []byt
 	}
 }
 
-// Answer takes a View's answer to what it was asked.
+// Answer hands the answer of a View to the request with the id ask. It checks the answer
+// first, since it comes from a page of a server. The error has CodeNotFound if nobody
+// waits for the answer any more.
 func (h *Host) Answer(p *junctor.Principal, id, ask string, answer junctor.ViewAnswer) error {
 	v, err := h.findView(p, id)
 	if err != nil {
@@ -135,7 +146,7 @@ func (h *Host) Answer(p *junctor.Principal, id, ask string, answer junctor.ViewA
 	return nil
 }
 
-// Run tells Views what changes at their servers, until ctx ends.
+// Run notifies Views of changes in the lists of their servers, until ctx ends.
 func (h *Host) Run(ctx context.Context) {
 	w := h.opts.Catalog.Watch()
 	defer w.Stop()
@@ -151,7 +162,7 @@ func (h *Host) Run(ctx context.Context) {
 	}
 }
 
-// notifyViews tells the Views that see it of a change.
+// notifyViews posts a list-changed notification to each View that can see the change.
 func (h *Host) notifyViews(ch catalog.Change) {
 	var notes []string
 	for _, list := range []struct {

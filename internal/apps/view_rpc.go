@@ -13,13 +13,15 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// codeRefused is how a host says no to a View, in the words of MCP Apps.
+// codeRefused is the JSON-RPC error code with which a host of MCP Apps refuses a request.
 const codeRefused = -32000
 
-// RPC does what a View asks for. All of it is of the View's own server, under the
-// server's own names, judged as whoever opened the View, and on record. What the
-// View should hear is in the answer; an error is for the console alone: there is
-// no such View.
+// RPC does what a View asks for. The View can reach its own server alone, under the
+// server's own names. Requests are judged as the principal who opened the View, or as the
+// agent it acts as, and are on record.
+//
+// The answer is for the View, including refusals. The error is for the console: the
+// session has no such View, or params is not valid JSON.
 func (h *Host) RPC(ctx context.Context, p *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error) {
 	v, err := h.findView(p, id)
 	if err != nil {
@@ -34,7 +36,7 @@ func (h *Host) RPC(ctx context.Context, p *junctor.Principal, id, method string,
 		}
 	}
 	acts, err := h.actingPrincipal(p, v.agentName)
-	if err != nil { // it may no more act as the agent
+	if err != nil { // the owner may no longer act as the agent
 		return refusalAnswer(err), nil
 	}
 	result, err := h.serveRequest(ctx, acts, v, method, params)
@@ -46,7 +48,9 @@ func (h *Host) RPC(ctx context.Context, p *junctor.Principal, id, method string,
 	return junctor.ViewAnswer{Result: result}, nil
 }
 
-// serveRequest answers one request of a View.
+// serveRequest answers one request of a View, with p as the acting principal. Methods
+// that MCP Apps give to Views are the only ones it knows. Errors are *wire.Error or
+// *junctor.Error.
 func (h *Host) serveRequest(ctx context.Context, p *junctor.Principal, v *view, method string, params []byte) (json.RawMessage, error) {
 	sees := catalog.View{Server: v.tool.item.Server.ID, Audience: catalog.AudienceApp}
 	list := func(kind catalog.ListKind) (json.RawMessage, error) { return h.opts.Pipeline.List(p, sees, kind) }
@@ -95,7 +99,8 @@ func (h *Host) serveRequest(ctx context.Context, p *junctor.Principal, v *view, 
 	return res.Body, nil
 }
 
-// readCompletion reads what is to be completed.
+// readCompletion reads the reference of a completion request into op. It returns false if
+// params lack it.
 func readCompletion(op *guard.Op, params []byte) (ok bool) {
 	op.Kind = junctor.KindCompletion
 	ref := wire.Get(params, "ref")
@@ -112,8 +117,9 @@ func readCompletion(op *guard.Op, params []byte) (ok bool) {
 	return ok
 }
 
-// argumentsResult makes a tool's result of arguments that do not fit its schema, as
-// the MCP doors do. Other errors stay.
+// argumentsResult turns the error of arguments that do not fit a tool's schema into a
+// tool result, as the MCP endpoints do: the page can then read the violations. It returns
+// other errors unchanged.
 func argumentsResult(kind junctor.Kind, err error) (json.RawMessage, error) {
 	e := junctor.AsError(err)
 	if kind != junctor.KindTool || len(e.Violations) == 0 {
@@ -123,8 +129,8 @@ func argumentsResult(kind junctor.Kind, err error) (json.RawMessage, error) {
 	return append(body, `}],"isError":true}`...), nil
 }
 
-// recordMessage keeps what a View says to the person or the model: of its context for the
-// model the last counts. The console shows both.
+// recordMessage takes a message to the person, or context for the model. Of the context,
+// the last one counts. The console shows both; nothing reaches a model here.
 func (h *Host) recordMessage(v *view, method string, params []byte) (json.RawMessage, error) {
 	known, _ := mcpapps.Lookup(mcpapps.PartyView, method)
 	if _, err := known.Params(params); err != nil {
@@ -142,8 +148,8 @@ func (h *Host) recordMessage(v *view, method string, params []byte) (json.RawMes
 	return json.RawMessage(`{}`), nil
 }
 
-// refusalAnswer is an error for a View. Nothing in it says whether something exists that
-// the View may not use.
+// refusalAnswer turns an error into an answer for a View. Items that the View may not use
+// and items that do not exist give the same code, so a page cannot probe for names.
 func refusalAnswer(err error) junctor.ViewAnswer {
 	if e, ok := errors.AsType[*wire.Error](err); ok {
 		return junctor.ViewAnswer{Error: &junctor.ViewError{Code: e.Code, Message: e.Message, Data: e.Data}}
