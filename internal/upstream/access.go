@@ -14,26 +14,37 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// linkAccess is with what a link is opened.
+// linkAccess describes the link that a caller needs: the credentials to open it with, the
+// capabilities to declare, and who may share it. Callers with the same linkKey share a
+// link.
 type linkAccess struct {
-	header            http.Header
-	credentialsDigest string // digest of header, or of the login, and whose they are
+	header http.Header
+	// credentialsDigest names the credentials without showing them: a digest of header or
+	// the name of the login, and the user whose they are.
+	credentialsDigest string
 	login             Login
-	credentialsOwner  string // the user whose credentials they are; "" where they are everybody's
-	capabilities      []byte // as a legacy handshake declares them
-	holder            string // whose the link is; "" is everybody's
-	clientSession     string // of which client session; "" is of none
-	clientKey         string // who would have it to himself; "" is nobody; once name was called
-	principalID       string // the principal, as it is called; likewise
+	credentialsOwner  string // user whose credentials they are; "" if they are shared
+	capabilities      []byte // for a legacy handshake
+	// holder is the principal or client that has the link alone; "" if all callers share
+	// it.
+	holder        string
+	clientSession string // of the client; "" if it has none
+	// clientKey names the one client of the call. It is empty before fillClientKey, which
+	// most calls need not pay for. So is principalID.
+	clientKey   string
+	principalID string
 
 	principal    *junctor.Principal
-	clientInfo   []byte // what the client calls itself; the call's own
-	singleClient bool   // all who use the link are surely one client
-	forListing   bool   // for listing and listening
-	existingOnly bool   // only on a link that is there: none is opened for it
-	ownProcess   bool   // a modern link is somebody's own, too: it is a process
+	clientInfo   []byte // name and version of the client, from its request; the memory is the call's
+	singleClient bool   // all users of the link are surely one client
+	forListing   bool   // nobody's call: for reading lists and listening
+	existingOnly bool   // use a link that is open, and open none
+	ownProcess   bool   // the link is a process, which is not shared across holders even if it is modern
 }
 
+// resolveAccess makes the access of a call by p with the client c. A nil c is for reading
+// lists and listening. The result refers to memory of the call: copyForKeeping makes it
+// last longer. Errors come from Options.Header and Options.Login.
 func (s *Server) resolveAccess(ctx context.Context, p *junctor.Principal, c *catalog.Caller) (linkAccess, error) {
 	a := linkAccess{forListing: c == nil, ownProcess: s.opts.Transport == TransportStdio}
 	if c == nil {
@@ -62,7 +73,7 @@ func (s *Server) resolveAccess(ctx context.Context, p *junctor.Principal, c *cat
 	return a, nil
 }
 
-// fillCredentials fills in what the calls of p carry.
+// fillCredentials fills in the headers of p's calls and their digest.
 func (s *Server) fillCredentials(ctx context.Context, p *junctor.Principal, a *linkAccess) (err error) {
 	switch {
 	case s.opts.Login != nil:
@@ -70,7 +81,7 @@ func (s *Server) fillCredentials(ctx context.Context, p *junctor.Principal, a *l
 			return err
 		}
 		a.header = a.login.Header
-		if a.login.Name != "" { // the token comes and goes, beside the rest
+		if a.login.Name != "" { // tokens are renewed while the link stays: they are no part of its name
 			rest := maps.Clone(a.header)
 			delete(rest, "Authorization")
 			a.credentialsDigest = "login\x00" + a.login.Name + "\x00" + s.digestHeader(rest)
@@ -87,7 +98,7 @@ func (s *Server) fillCredentials(ctx context.Context, p *junctor.Principal, a *l
 	return nil
 }
 
-// fillClientKey fills in what the user of the link is called. Most calls need not know.
+// fillClientKey fills in clientKey and principalID, unless that was done.
 func (a *linkAccess) fillClientKey() {
 	if a.clientKey != "" || a.forListing {
 		return
@@ -98,21 +109,22 @@ func (a *linkAccess) fillClientKey() {
 	}
 }
 
-// copyForKeeping is the access for longer than the call that it was made for.
+// copyForKeeping gives an access that is valid for longer than the call it was made for.
 func (a linkAccess) copyForKeeping() linkAccess {
 	a.fillClientKey()
 	a.capabilities, a.clientInfo = bytes.Clone(a.capabilities), bytes.Clone(a.clientInfo)
 	return a
 }
 
-// forSingleClient is the access of one client alone. Clients without a session that call
-// themselves the same share it: nobody can tell whether they are one, so what a
-// server asks while several of their calls are under way is asked of none.
+// forSingleClient gives the access of one client alone. Clients without a session that
+// have the same name share it, since nobody can tell them apart. So a question of the
+// server while several of their calls are pending goes to none of them.
 func (a linkAccess) forSingleClient() linkAccess {
 	a.holder, a.singleClient = a.clientKey, a.clientSession != ""
 	return a
 }
 
+// principalKey names a principal as a key of tables; "" for nil.
 func principalKey(p *junctor.Principal) string {
 	if p == nil {
 		return ""
@@ -120,9 +132,9 @@ func principalKey(p *junctor.Principal) string {
 	return string(p.Tenant) + "\x00" + p.Issuer + "\x00" + p.Subject
 }
 
-// clientSuffix tells the clients of one principal apart: by their session, or, where
-// a modern client has none, by what it calls itself. That is hearsay, but a
-// caller can only make up clients of its own.
+// clientSuffix tells the clients of one principal apart: by session, or by name if a
+// modern client has none. The name is not verified, but a caller can only invent clients
+// of its own principal.
 func clientSuffix(session string, info []byte) string {
 	if session != "" {
 		return "\x00s" + session
@@ -136,8 +148,8 @@ type headerDigest struct {
 	digest string
 }
 
-// digestHeader names credentials without showing them. Nearly always they are those
-// of the call before.
+// digestHeader gives the digest of credentials. It remembers the last one, since most
+// calls repeat it.
 func (s *Server) digestHeader(h http.Header) string {
 	if last := s.lastDigest.Load(); last != nil && maps.EqualFunc(last.header, h, slices.Equal) {
 		return last.digest
@@ -147,6 +159,7 @@ func (s *Server) digestHeader(h http.Header) string {
 	return d
 }
 
+// computeDigest hashes the fields of a header in a fixed order.
 func computeDigest(h http.Header) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -157,7 +170,8 @@ func computeDigest(h http.Header) string {
 	return string(sum.Sum(nil))
 }
 
-// linkKey names the link: a modern one carries capabilities in each request.
+// linkKey is the key of the link in the table. A modern link declares capabilities in
+// each request, so they are part of legacy keys alone.
 func (a *linkAccess) linkKey(modern bool) string {
 	switch {
 	case !modern:

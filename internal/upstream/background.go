@@ -2,16 +2,15 @@ package upstream
 
 import "sync"
 
-// backgroundGroup are goroutines that somebody waits for at the end. After close none is
-// started.
+// backgroundGroup is a sync.WaitGroup that can be closed: after close no goroutine is
+// started, so that nothing is missed by the wait. The zero value is ready.
 type backgroundGroup struct {
 	mu      sync.Mutex
 	closed  bool
 	running sync.WaitGroup
 }
 
-// start runs f in a goroutine of its own; it says false, and does not, once
-// close was called.
+// start runs f in a goroutine. It returns false, and does not run f, after close.
 func (t *backgroundGroup) start(f func()) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -22,7 +21,7 @@ func (t *backgroundGroup) start(f func()) bool {
 	return true
 }
 
-// close waits for what runs.
+// close waits until all goroutines have ended. Their owner must have told them to end.
 func (t *backgroundGroup) close() {
 	t.mu.Lock()
 	t.closed = true

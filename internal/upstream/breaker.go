@@ -11,32 +11,36 @@ import (
 )
 
 const (
-	failuresToOpen = 5 // failures in a row until a server is left alone
+	// failuresToOpen is how many failures in a row open the breaker.
+	failuresToOpen = 5
 	firstOpenTime  = time.Second
 	maxOpenTime    = time.Minute
-	// refusedTime is how long a credential that was refused is not tried again by
-	// calls. Nothing tries it in the background.
+	// refusedTime is how long calls do not try credentials again that the server refused.
+	// Nothing tries them in the background.
 	refusedTime = 30 * time.Second
-	maxRefused  = 1024
-	minJitter   = 0.8
+	maxRefused  = 1024 // credentials that are remembered as refused
+	minJitter   = 0.8  // smallest factor of addJitter
 )
 
-// breaker keeps callers from waiting for a server that does not answer, and
-// the server from those who would ask it all the same. It guards connecting as
-// well as calling.
+// breaker is a circuit breaker. It spares callers the wait for a server that does not
+// answer, and the server the requests. It covers connecting as well as calling. The zero
+// value with serverID and now is closed.
 type breaker struct {
 	serverID       string
 	now            func() time.Time
-	retriesRefused bool // a refused credential is tried again
+	retriesRefused bool // refused credentials are tried again at once
 
 	mu           sync.Mutex
-	failures     int
-	openUntil    time.Time            // nobody is let through before
-	trialRunning bool                 // since it opened, one was let through to find out
-	refusedUntil map[string]time.Time // credentials, and until when they count as refused
+	failures     int                  // in a row
+	openUntil    time.Time            // no request passes before
+	trialRunning bool                 // since it opened, one request was let through
+	refusedUntil map[string]time.Time // by the digest of the credentials
 }
 
-// checkAllowed says whether the server may be asked now, with these credentials.
+// checkAllowed returns an error if the server must not be asked now with these
+// credentials. The error has CodeUnauthenticated if the server refused them lately, and
+// CodeUnavailable with RetryAfter if the breaker is open. While it is open, one request
+// at a time passes as a trial.
 func (b *breaker) checkAllowed(credentials string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,7 +57,7 @@ func (b *breaker) checkAllowed(credentials string) error {
 			Message: "server " + b.serverID + " does not answer; it is tried again in " + wait.Round(100*time.Millisecond).String(),
 		}
 	}
-	b.openUntil, b.trialRunning = now.Add(firstOpenTime), true // one at a time finds out whether it is back
+	b.openUntil, b.trialRunning = now.Add(firstOpenTime), true // other requests wait for the outcome of this trial
 	return nil
 }
 
@@ -65,9 +69,8 @@ func (b *breaker) recordSuccess(credentials string) {
 	delete(b.refusedUntil, credentials)
 }
 
-// recordFailure counts a failure if it is one of the server's: those in a row until the
-// breaker opens, then those of trials, each of which doubles the time that the
-// server is left alone.
+// recordFailure counts a failure if it is the server's. Failures in a row open the
+// breaker. Then each failed trial doubles the time until the next one.
 func (b *breaker) recordFailure(credentials string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -85,7 +88,7 @@ func (b *breaker) recordFailure(credentials string, err error) {
 		return
 	}
 	if b.failures >= failuresToOpen && !b.trialRunning {
-		return // it was under way when the breaker opened: no news
+		return // the request began before the breaker opened: it tells nothing new
 	}
 	b.trialRunning = false
 	if b.failures++; b.failures >= failuresToOpen {
@@ -93,15 +96,15 @@ func (b *breaker) recordFailure(credentials string, err error) {
 	}
 }
 
-// isOpen says whether so many failed in a row that the server is left alone.
+// isOpen reports whether the breaker is open.
 func (b *breaker) isOpen() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.failures >= failuresToOpen
 }
 
-// countsAsFailure says whether an error means that the server is not well: its own
-// errors, and callers who go away, do not.
+// countsAsFailure reports whether an error means that the server is unhealthy. Its own
+// JSON-RPC errors, and callers who give up, do not.
 func countsAsFailure(err error) bool {
 	if _, own := errors.AsType[*wire.Error](err); own {
 		return false
@@ -123,7 +126,7 @@ func backoffDelay(first, most time.Duration, n int) time.Duration {
 	return min(first<<min(n, 20), most)
 }
 
-// addJitter spreads a delay, so that many who wait do not come back together.
+// addJitter varies a delay by a fifth, so that many waiters do not come back at once.
 func addJitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (minJitter + 0.4*rand.Float64())) //nolint:gosec // not a secret
 }

@@ -8,15 +8,17 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// callError is the Error for what a call ended with. The server's own error is
-// its cause where a caller can make something of it: doors pass it on as it is.
+// callError turns the error of a call into one for the caller, without secrets of the
+// server. The server's own JSON-RPC error becomes its cause if the caller can use it: the
+// MCP endpoints then pass that on unchanged.
 func (s *Server) callError(req *catalog.Request, err error) error {
 	e, own := errors.AsType[*wire.Error](err)
 	if !own {
 		out := *junctor.AsError(err)
 		out.Message = s.opts.Scrub(out.Message)
 		if out.Code == junctor.CodeUnauthenticated && s.opts.Own == nil || out.Code == junctor.CodeDenied {
-			// It is our credentials that were refused, not the caller's.
+			// The server refused our credentials, not the caller's. The caller's code
+			// must not say that it is unauthenticated at this gateway.
 			return &junctor.Error{Code: junctor.CodeUpstream, Message: out.Message, Cause: &out}
 		}
 		return &out
@@ -29,15 +31,15 @@ func (s *Server) callError(req *catalog.Request, err error) error {
 	case e.Code == wire.CodeInvalidParams:
 		return &junctor.Error{Code: junctor.CodeInvalid, Message: message, Cause: e}
 	case e.Code == wire.CodeHeaderMismatch, e.Code == wire.CodeUnsupportedVersion, e.Code == wire.CodeParse, e.Code == wire.CodeInvalidRequest:
-		// Between us and the server: the caller did nothing wrong.
+		// This is between us and the server: the caller did nothing wrong.
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: message}
 	default:
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: message, Cause: e}
 	}
 }
 
-// scrubError is the server's own error without what is secret about the server: it
-// may repeat what it was sent.
+// scrubError copies the server's error without the server's secrets, which it may repeat.
+// Data that is no valid JSON after that is left out.
 func (s *Server) scrubError(e *wire.Error) *wire.Error {
 	out := &wire.Error{Code: e.Code, Message: s.opts.Scrub(e.Message), Data: e.Data}
 	if e.Data != nil {

@@ -5,18 +5,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Every server is told that pages of MCP Apps are shown here, and A2UI in
-// results, when its lists are read, when a page is read, and when a link of the
-// older era begins: a server that brings them only to those who say so would else
-// hide them from all, since all share what is listed and kept, and a link of the
-// older era is declared for once. With a call, a modern server is told what its
-// caller shows. Clients that show nothing are given the text (guard).
+// Every server is told that this client shows pages of MCP Apps, and A2UI in results, in
+// three cases: when its lists are read, when a page is read, and when a legacy link
+// begins. A server may hide pages from clients that do not declare this. All clients
+// share the lists and cached pages, and a legacy link declares capabilities once, so such
+// a server would hide its pages from all of them. In a call, a modern server is told what
+// the caller itself shows. Guard gives clients that show nothing the text.
 const (
 	appsExtension  = `"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `","application/a2ui+json"]}`
 	tasksExtension = `"` + wire.ExtensionTasks + `":{}`
 )
 
-// What is declared for a client that declares nothing itself.
+// Capabilities that are sent for a client that declares none itself: with and without
+// Apps and tasks.
 var (
 	gatewayCapabilities     = []byte(`{"extensions":{` + appsExtension + `}}`)                        //nolint:gochecknoglobals // never changed
 	gatewayTaskCapabilities = []byte(`{"extensions":{` + appsExtension + `,` + tasksExtension + `}}`) //nolint:gochecknoglobals // likewise
@@ -24,10 +25,10 @@ var (
 	taskCapabilities        = []byte(`{"extensions":{` + tasksExtension + `}}`)                       //nolint:gochecknoglobals // likewise
 )
 
-// declareCapabilities is what is told a server of a caller's capabilities: what the caller
-// declareCapabilities, without what we do not carry, which is tasks that a client works on,
-// and whether this call may become a task that the server works on. pages says that
-// pages are shown, whatever the caller declared.
+// declareCapabilities gives the capabilities to send for a caller: those that the caller
+// declared, without tasks that the client works on, which are not forwarded. tasks says
+// that this call may become a task of the server. pages says that Apps are shown,
+// whatever the caller declared.
 func declareCapabilities(caps []byte, tasks, pages bool) []byte {
 	if len(caps) <= len(`{}`) || caps[0] != '{' {
 		switch {
@@ -57,13 +58,14 @@ func declareCapabilities(caps []byte, tasks, pages bool) []byte {
 	return wire.AppendObject(nil, caps, []string{"tasks"}, wire.Member{Key: "extensions", Value: extensions})
 }
 
-// handshakeCapabilities are the capabilities that a legacy session begins with. That the
-// client says when its roots change is left out where it does not: tells.
-func handshakeCapabilities(caps []byte, tells bool) []byte {
+// handshakeCapabilities gives the capabilities for a legacy handshake. announcesRoots
+// says that the client announces when its roots change; otherwise the server must not
+// rely on that.
+func handshakeCapabilities(caps []byte, announcesRoots bool) []byte {
 	caps = declareCapabilities(caps, false, true)
 	if roots := wire.Get(caps, "roots"); roots != nil {
 		value := `{}`
-		if tells && string(wire.Get(roots, "listChanged")) == "true" {
+		if announcesRoots && string(wire.Get(roots, "listChanged")) == "true" {
 			value = `{"listChanged":true}`
 		}
 		caps = wire.AppendObject(nil, caps, nil, wire.Member{Key: "roots", Value: []byte(value)})
@@ -71,16 +73,19 @@ func handshakeCapabilities(caps []byte, tells bool) []byte {
 	return caps
 }
 
-// clientAbilities are what a caller can be asked.
+// clientAbilities are the kinds of questions that a client can answer.
 type clientAbilities struct{ elicit, sample, roots bool }
 
+// abilitiesOf reads them from the client's capabilities.
 func abilitiesOf(caps []byte) clientAbilities {
 	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
 	return clientAbilities{elicit: has("elicitation"), sample: has("sampling"), roots: has("roots")}
 }
 
+// canAnswerAny reports whether the client can answer any kind of question.
 func (a clientAbilities) canAnswerAny() bool { return a.elicit || a.sample || a.roots }
 
+// canAnswer reports whether the client can answer a request with this method.
 func (a clientAbilities) canAnswer(method string) bool {
 	switch method {
 	case wire.MethodElicitationCreate:

@@ -12,13 +12,17 @@ import (
 )
 
 const (
+	// maxTries is how often a request is sent at most, the first time included.
 	maxTries = 3
-	// maxRetryAfter is how long a call waits because its server said so.
+	// maxRetryAfter is the longest Retry-After of a server that a call waits for. If the
+	// server wants more, the call fails with it.
 	maxRetryAfter = 5 * time.Second
-	retryWait     = 50 * time.Millisecond
+	// retryWait is the pause before a retry if the server names none.
+	retryWait = 50 * time.Millisecond
 )
 
-// Do implements catalog.Backend.
+// Do implements catalog.Backend. It runs one operation: a request, an operation on a
+// task, or a subscription. Errors are *junctor.Error without secrets of the server.
 func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	if req.Kind == junctor.KindSubscription {
 		return s.changeSubscription(ctx, req)
@@ -42,6 +46,8 @@ func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	return res, nil
 }
 
+// doRequest runs an operation that is one request. It resumes a parked call if the
+// request brings the answers for one, and may answer from the page cache.
 func (s *Server) doRequest(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	if len(req.Input.State) > 0 && req.Input.State[:1] == statePrefixParked {
 		return s.resumeCall(ctx, req, sink)
@@ -56,7 +62,9 @@ func (s *Server) doRequest(ctx context.Context, req *catalog.Request, sink catal
 	return s.sendRequest(ctx, req, a, sink)
 }
 
-// sendRequest asks the server.
+// sendRequest sends a request to the server. If the server is legacy, or may be, and the
+// caller can answer questions, the call must be able to outlive this request: it runs as
+// an interactive call.
 func (s *Server) sendRequest(ctx context.Context, req *catalog.Request, a linkAccess, sink catalog.Sink) (catalog.Result, error) {
 	known, _ := s.linkOpener.knownEra()
 	if known != eraModern && abilitiesOf(req.Caller.Capabilities).canAnswerAny() {
@@ -75,8 +83,9 @@ func (s *Server) sendRequest(ctx context.Context, req *catalog.Request, a linkAc
 	return s.shapeResult(req, body, modern)
 }
 
-// sendWithRetries sends a request, and again where it cannot have run, or where running
-// it twice does no harm.
+// sendWithRetries sends a request, and repeats it if it cannot have run, or once if
+// running it twice is safe. p receives what the server says meanwhile. modern is
+// the era of the session that answered. req.Timing gets the attempts.
 func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a linkAccess, token string, p messageHandler) (body []byte, modern bool, err error) {
 	safe := isRepeatable(req)
 	for try := 1; ; try++ {
@@ -94,7 +103,7 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 		if body, err = s.exchangeRequest(ctx, sess, req, token, p); err == nil && req.Caller.Tasks {
 			if task := taskFromResult(req, body, modern); task != nil {
 				made := s.rememberTask(sess, a, req.CallID, task)
-				if !modern || req.Caller.TaskOnly { // else the client says which it wants to hear of
+				if !modern || req.Caller.TaskOnly { // modern clients subscribe to tasks themselves
 					s.watchTask(ctx, made)
 				}
 			}
@@ -113,7 +122,7 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 		}
 		req.Timing.Again(at, junctor.CodeOf(err))
 		if errors.Is(err, errNotBegun) {
-			continue // a new session is opened: nothing is to be waited for
+			continue // the next try opens a new session; a pause would help nobody
 		}
 		if waitContext(ctx, wait) != nil {
 			return nil, modern, err
@@ -121,7 +130,9 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 	}
 }
 
-// exchangeRequest is one request over one session.
+// exchangeRequest sends one request over one session and waits for the answer. Before
+// that, a legacy session gets the log level and answers its server's initial requests.
+// The outcome goes to the breaker and the state.
 func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalog.Request, token string, p messageHandler) ([]byte, error) {
 	l := sess.link
 	if !l.isModern() && req.Caller.LogLevel != "" {
@@ -143,7 +154,7 @@ func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalo
 	switch h, ok := l.(*httpLink); {
 	case ok && h.line != nil:
 		body, err = h.roundTripInto(ctx, methodOf(req.Kind), out.params, p, req.Room, limit.PartyOf(req.Principal))
-		s.releaseParamsBuilder(out) // others may still read it, when they were broken off
+		s.releaseParamsBuilder(out) // only a line has surely stopped reading the buffer; an HTTP client may go on after an abort
 	case ok:
 		body, err = h.roundTripInto(ctx, methodOf(req.Kind), out.params, p, nil, limit.PartyOf(req.Principal))
 	default:
@@ -153,10 +164,12 @@ func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalo
 	return body, s.opts.checkElicitationError(err)
 }
 
-// mayRepeat says whether a request that failed may be sent again.
+// mayRepeat reports whether a request that failed with err may be sent again. safe says
+// that running it twice does no harm.
 func mayRepeat(err error, safe bool) bool { return cannotHaveRun(err) || safe && mayHaveRun(err) }
 
-// mayHaveRun says that a request failed on the way, and may have run.
+// mayHaveRun reports whether the connection failed in a way that leaves open whether the
+// request ran.
 func mayHaveRun(err error) bool {
 	if _, own := errors.AsType[*wire.Error](err); own {
 		return false
@@ -168,10 +181,9 @@ func mayHaveRun(err error) bool {
 	return junctor.CodeOf(err) == junctor.CodeUpstream && (status == 0 || status >= 500)
 }
 
-// isRepeatable says whether a request may run twice: reading is, and a tool whose
-// caller says so. What the server itself claims of a tool does not count here: a
-// server that lies would have a call run twice that spends or deletes. Answers to
-// questions are not given twice.
+// isRepeatable reports whether a request may run twice. Reads may, and tools if the
+// caller says so. The server's own annotations do not count: a lying server could get a
+// call repeated that spends or deletes. Answers to questions are never given twice.
 func isRepeatable(req *catalog.Request) bool {
 	if req.Input.Responses != nil || req.Input.State != "" {
 		return false

@@ -5,24 +5,24 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// The handshakes of both eras, for every transport.
+// The params and results of the handshakes of both eras, for all transports.
 
-// clientInfo is how we name ourselves.
+// clientInfo is the name and version of this client, as JSON.
 func (o *Options) clientInfo() []byte {
 	return append(wire.AppendString([]byte(`{"name":"junctor","version":`), o.Version), '}')
 }
 
-// discoverParams are the params of server/discover, the first thing that a
-// server is asked: whoever answers it is modern.
+// discoverParams are the params of server/discover, the first request to a server:
+// whoever answers it is modern.
 func (o *Options) discoverParams() []byte { return o.baseParams() }
 
-// baseParams are params with nothing in them but what a modern server must be
-// told, for requests on nobody's behalf.
+// baseParams are the params of a request to a modern server on nobody's behalf, with the
+// members that every such request must have.
 func (o *Options) baseParams(members ...wire.Member) []byte {
 	return o.paramsWith(gatewayCapabilities, members...)
 }
 
-// paramsWith are those of a client with these capabilities.
+// paramsWith is baseParams with other client capabilities.
 func (o *Options) paramsWith(capabilities []byte, members ...wire.Member) []byte {
 	meta := wire.AppendObject(nil, nil, nil,
 		wire.Member{Key: wire.MetaProtocolVersion, Value: []byte(`"` + wire.Modern + `"`)},
@@ -42,8 +42,8 @@ func (o *Options) initializeParams(declared []byte) []byte {
 		wire.Member{Key: "clientInfo", Value: o.clientInfo()})
 }
 
-// handshakeInfo is what a server said of itself in the handshake of its era. It does
-// the first half of what a link is.
+// handshakeInfo is what a server said about itself in the handshake. Links embed it: its
+// methods are a part of the link interface.
 type handshakeInfo struct {
 	modernEra    bool
 	version      string
@@ -52,15 +52,16 @@ type handshakeInfo struct {
 	instructions string
 }
 
+// isModern implements link; so do the methods below.
 func (g *handshakeInfo) isModern() bool             { return g.modernEra }
 func (g *handshakeInfo) protocolVersion() string    { return g.version }
 func (g *handshakeInfo) serverCapabilities() []byte { return g.capabilities }
 func (g *handshakeInfo) serverInfo() []byte         { return g.info }
 func (g *handshakeInfo) serverInstructions() string { return g.instructions }
 
-// readDiscover reads the result of server/discover. It says false where the
-// server does not name our modern version: some answer discover and speak only
-// older ones.
+// readDiscover reads the result of server/discover. It returns false if the server does
+// not name our modern version: some servers answer the method and speak only older
+// versions.
 func readDiscover(result []byte) (handshakeInfo, bool) {
 	g := handshakeInfo{modernEra: true, version: wire.Modern, capabilities: objectOrEmpty(wire.Get(result, "capabilities"))}
 	g.info = wire.Get(wire.Get(result, "_meta"), wire.MetaServerInfo)
@@ -76,7 +77,8 @@ func readDiscover(result []byte) (handshakeInfo, bool) {
 	return handshakeInfo{}, false
 }
 
-// readInitialize reads the result of initialize.
+// readInitialize reads the result of initialize. It refuses protocol versions that are
+// not supported.
 func readInitialize(id string, result []byte) (handshakeInfo, error) {
 	g := handshakeInfo{capabilities: objectOrEmpty(wire.Get(result, "capabilities")), info: wire.Get(result, "serverInfo")}
 	g.version, _ = wire.String(wire.Get(result, "protocolVersion"))
@@ -87,7 +89,7 @@ func readInitialize(id string, result []byte) (handshakeInfo, error) {
 	return g, nil
 }
 
-// isModernError says whether an error can only come from a modern server.
+// isModernError reports whether only a modern server can have sent an error.
 func isModernError(e *wire.Error) bool {
 	switch e.Code {
 	case wire.CodeHeaderMismatch, wire.CodeMissingCapability, wire.CodeUnsupportedVersion:

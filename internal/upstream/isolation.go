@@ -2,19 +2,20 @@ package upstream
 
 import junctor "github.com/junctor-mcp/junctor"
 
-// Who shares a link. A modern server at a URL keeps nothing between requests, so
-// all callers with one credential share its link whatever is set. Of all others
-// the setting decides: one link for everybody who declares the same abilities,
-// one for each principal, or one for each client.
+// Isolation decides who shares a link. A modern server at a URL keeps no state between
+// requests, so all callers with the same credentials share its link, whatever the
+// setting. For all others the setting decides: one link for all callers that declare the
+// same capabilities, one for each principal, or one for each client.
 
-// How many links a server may have at a time where nothing is set.
+// Defaults for the number of links that a server may have at a time.
 const (
 	defaultSessions        = 128
 	defaultSharedProcesses = 16 // processes that callers share
-	defaultOwnProcesses    = 64 // processes that are somebody's own
+	defaultOwnProcesses    = 64 // processes with a holder each
 )
 
-// effectiveIsolation is the setting, or what the server has made of it.
+// effectiveIsolation is the setting, or the strictest isolation once the server has
+// proved to need it.
 func (s *Server) effectiveIsolation() junctor.Isolation {
 	if s.isolationReason.Load() != nil {
 		return junctor.IsolationSession
@@ -36,16 +37,17 @@ func (s *Server) maxLinks() int {
 	}
 }
 
-// Why a server is isolated.
+// Reasons for isolating the clients of a server. They are stored and shown.
 const (
 	reasonAmbiguous = "it asked its client something without saying for which call, while none or several were under way"
 	reasonRoots     = "it asked for its client's roots, and may hold later calls to them"
 	reasonInitial   = "it asked its client something before the first call, and holds the calls that follow to the answer"
 )
 
-// ambiguityHandler is what a link with this access does when its server asks what none
-// or any of several calls could answer. It says whether any of them may. It is
-// nil where nobody can be asked anything.
+// ambiguityHandler makes the function that a link calls when its server asks something
+// without naming a call, while no call or several are pending. The function isolates
+// clients, unless the link has a single client, and reports whether any of the calls may
+// answer. It is nil if the client of the link can answer nothing.
 func (s *Server) ambiguityHandler(sess *session, a linkAccess) func() bool {
 	if !abilitiesOf(a.capabilities).canAnswerAny() {
 		return nil
@@ -61,7 +63,8 @@ func (s *Server) ambiguityHandler(sess *session, a linkAccess) func() bool {
 	}
 }
 
-// isolateClients gives each client links of its own from now on.
+// isolateClients gives each client links of its own from now on. Sessions with one user
+// stay with that user. Idle processes that were shared are ended.
 func (s *Server) isolateClients(why string) {
 	if !s.isolationReason.CompareAndSwap(nil, &why) {
 		return
@@ -70,7 +73,7 @@ func (s *Server) isolateClients(why string) {
 	s.mu.Lock()
 	for sess := range s.live {
 		if !s.handOverSession(sess) && s.opts.Transport == TransportStdio && !sess.removed && !s.hasOpenTasks(sess) {
-			s.retireSession(sess) // its processes are somebody's own from now on
+			s.retireSession(sess) // it counts against the limit and nobody can use it any more
 		}
 	}
 	s.mu.Unlock()

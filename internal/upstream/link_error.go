@@ -7,9 +7,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// linkError marks what became of a link; it is the cause of an Error.
+// linkError says what happened to a link. It is the cause of a *junctor.Error, for
+// errors.Is.
 type linkError string
 
+// Error implements error.
 func (e linkError) Error() string { return string(e) }
 
 const (
@@ -18,10 +20,10 @@ const (
 	errNoStream    linkError = "the server says nothing by itself"
 )
 
-// isLinkOver says whether the link that gave err is of no more use.
+// isLinkOver reports whether the link that gave err cannot be used any more.
 func isLinkOver(err error) bool { return errors.Is(err, errNotBegun) || errors.Is(err, errInterrupted) }
 
-// cannotHaveRun says that the request of which err came cannot have run.
+// cannotHaveRun reports whether the request that failed with err surely did not run.
 func cannotHaveRun(err error) bool {
 	if errors.Is(err, errNotBegun) {
 		return true
@@ -39,7 +41,7 @@ func cannotHaveRun(err error) bool {
 	}
 }
 
-// isMethodMissing says that the server does not know the method.
+// isMethodMissing reports whether the server does not know the method.
 func isMethodMissing(err error) bool {
 	e, own := errors.AsType[*wire.Error](err)
 	return own && e.Code == wire.CodeMethodNotFound

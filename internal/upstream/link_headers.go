@@ -9,41 +9,45 @@ import (
 	"github.com/junctor-mcp/junctor/internal/egress"
 )
 
-// Login is what the calls of a caller carry who is logged in at a server.
+// Login is what the calls of a logged-in caller carry.
 type Login struct {
+	// Header holds the credentials, the token among them.
 	Header http.Header
-	// Name tells logins apart; "" is that there is none. What it names may get
-	// another token, and links go on with that.
+	// Name tells logins apart; "" means that there is none. A login may get a new token:
+	// links that were opened with the old one then continue with the new one.
 	Name string
-	// Number grows with each token of a login.
+	// Number grows with each token of a login, so that an older one never replaces a
+	// newer one.
 	Number uint64
 }
 
-// linkHeaders is the headers that every request of a link has. They change when the
+// linkHeaders holds the headers that all requests of a link have. They change when the
 // token among them is renewed.
 type linkHeaders struct {
-	line    *egress.Line // nil where only an HTTP client leads to the server
+	line    *egress.Line // nil if only an HTTP client leads to the server
 	current atomic.Pointer[headerSnapshot]
 
 	mu          sync.Mutex
-	tokenNumber uint64 // of the token
+	tokenNumber uint64 // of the current token; mu guards it
 }
 
-// headerSnapshot is the headers of one moment, which are never changed.
+// headerSnapshot is the headers at one moment. It never changes, so it can be read
+// without a lock.
 type headerSnapshot struct {
 	header   http.Header
-	lineHead func() (*egress.Head, error) // as the line sends them
+	lineHead func() (*egress.Head, error) // encoded for the line, on first use
 }
 
-// currentHeader is what a request carries now.
+// currentHeader gives the headers for a request. The caller must not change them.
 func (c *linkHeaders) currentHeader() http.Header { return c.current.Load().header }
 
+// setHeader replaces the headers of future requests.
 func (c *linkHeaders) setHeader(h http.Header) {
 	c.current.Store(&headerSnapshot{h, sync.OnceValues(func() (*egress.Head, error) { return c.line.Head(h) })})
 }
 
-// renewLogin puts the credentials of a newer token in the place of those that there
-// are. One that comes late changes nothing.
+// renewLogin replaces the token by a newer one of the same login. An older one changes
+// nothing.
 func (c *linkHeaders) renewLogin(l *Login) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// protocolEra is how a server turned out to speak.
+// protocolEra is the protocol that a server was found to speak.
 type protocolEra string
 
 const (
@@ -22,33 +22,38 @@ const (
 	eraSSE     protocolEra = "sse"
 )
 
-// linkOpener opens links to one server and remembers how it speaks. What proved
-// nothing, a refused credential, a time-out, a server error, is not remembered.
+// linkOpener opens links to one server and remembers the server's era, which saves later
+// links the probing. It remembers only what was proved: refused credentials, time-outs
+// and server errors prove nothing.
 type linkOpener struct {
 	opts         *Options
-	paramHeaders func(tool string) []wire.ParamHeader
+	paramHeaders func(tool string) []wire.ParamHeader // which arguments of a tool go into headers, too
 
 	mu        sync.Mutex
 	era       protocolEra
-	handshake handshakeInfo // of a modern server
+	handshake handshakeInfo // of a modern server, which later links reuse
 }
 
+// knownEra gives the era that is remembered, and the handshake of a modern server.
 func (d *linkOpener) knownEra() (protocolEra, handshakeInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.era, d.handshake
 }
 
+// rememberEra keeps the era for later links.
 func (d *linkOpener) rememberEra(m protocolEra, g handshakeInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.era, d.handshake = m, g
 }
 
-// forgetEra makes the next link find out anew how the server speaks.
+// forgetEra makes the next link detect the era again, such as after an update of the
+// server.
 func (d *linkOpener) forgetEra() { d.rememberEra(eraUnknown, handshakeInfo{}) }
 
-// openLink opens a link. ctx bounds the opening, not the link.
+// openLink opens a link. ctx bounds the opening, not the link. If the server no longer
+// speaks the era that is remembered, the era is detected again.
 func (d *linkOpener) openLink(ctx context.Context, op linkSettings) (link, error) {
 	switch d.opts.Transport {
 	case TransportStdio:
@@ -56,7 +61,7 @@ func (d *linkOpener) openLink(ctx context.Context, op linkSettings) (link, error
 		switch {
 		case err != nil:
 		case l.isModern():
-			d.rememberEra(eraModern, handshakeInfo{}) // callers share one whatever they declare
+			d.rememberEra(eraModern, handshakeInfo{}) // callers with other capabilities can share the process
 		default:
 			d.rememberEra(eraLegacy, handshakeInfo{})
 		}
@@ -85,7 +90,7 @@ func (d *linkOpener) openLink(ctx context.Context, op linkSettings) (link, error
 	return d.detectEra(ctx, op)
 }
 
-// isInconclusive says that a failure tells nothing about how the server speaks.
+// isInconclusive reports whether a failure tells nothing about the era of the server.
 func isInconclusive(err error) bool {
 	if _, own := errors.AsType[*wire.Error](err); own {
 		return false
@@ -98,8 +103,10 @@ func isInconclusive(err error) bool {
 	}
 }
 
-// detectEra finds out how the server speaks: modern first, since whoever answers
-// server/discover with our version is; then the legacy handshake, then HTTP+SSE.
+// detectEra opens a link to a server of unknown era. It tries server/discover first,
+// since only modern servers answer it with our version. Then it tries the legacy
+// handshake, then HTTP+SSE. The error is that of the newest transport that told something
+// about the server.
 func (d *linkOpener) detectEra(ctx context.Context, op linkSettings) (link, error) {
 	l, first := d.tryDiscover(ctx, op)
 	if l != nil {
@@ -131,14 +138,14 @@ func (d *linkOpener) detectEra(ctx context.Context, op linkSettings) (link, erro
 		if junctor.CodeOf(sseErr) == junctor.CodeUnauthenticated {
 			return nil, sseErr
 		}
-		return nil, err // of the newer transport: it says more
+		return nil, err // the error of the newer transport says more
 	}
 	d.rememberEra(eraSSE, handshakeInfo{})
 	return l, nil
 }
 
-// speaksLegacy says whether a server that refused our modern version names a
-// legacy one.
+// speaksLegacy reports whether a server that refused our modern version names a legacy
+// one.
 func speaksLegacy(e *wire.Error) bool {
 	for raw := range wire.Elements(wire.Get(e.Data, "supported")) {
 		if v, _ := wire.String(raw); wire.Supported(v) && !wire.IsModern(v) {
@@ -148,11 +155,11 @@ func speaksLegacy(e *wire.Error) bool {
 	return false
 }
 
-// tryDiscover tries the modern era. Without a link and without an error the server
-// answered, and is legacy.
+// tryDiscover tries the modern era. If it returns neither a link nor an error, the server
+// answered and is legacy.
 func (d *linkOpener) tryDiscover(ctx context.Context, op linkSettings) (link, error) {
-	// A legacy server may never answer what it does not know: leave time for
-	// its own handshake.
+	// A legacy server may never answer an unknown method. This leaves time for its own
+	// handshake.
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, time.Now().Add(time.Until(deadline)/2))
@@ -171,7 +178,7 @@ func (d *linkOpener) tryDiscover(ctx context.Context, op linkSettings) (link, er
 	return nil, err
 }
 
-// openLegacy is the legacy handshake.
+// openLegacy opens a link with the legacy handshake.
 func (d *linkOpener) openLegacy(ctx context.Context, op linkSettings) (link, error) {
 	l := newHTTPLink(op.optionsFrom(d.opts), handshakeInfo{}, op, d.paramHeaders)
 	err := l.sendInitialize(ctx, op.capabilities)
@@ -182,6 +189,8 @@ func (d *linkOpener) openLegacy(ctx context.Context, op linkSettings) (link, err
 	return l, nil
 }
 
+// sendInitialize does the legacy handshake, and keeps the session id and the protocol
+// version for the requests that follow.
 func (l *httpLink) sendInitialize(ctx context.Context, declared []byte) error {
 	x := &httpExchange{link: l, id: []byte("0")}
 	defer x.closeExchange()
@@ -193,7 +202,7 @@ func (l *httpLink) sendInitialize(ctx context.Context, declared []byte) error {
 	id := resp.header.Get(wire.HeaderSessionID)
 	result, err := x.readResult(ctx, resp)
 	if e, own := errors.AsType[*wire.Error](err); own && resp.status != http.StatusOK {
-		// What the status says counts here: it decides what is tried next.
+		// The status counts more than the error here: it decides what is tried next.
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.opts.ID + " refused initialize: " + l.opts.quoteText(e.Message), Cause: &httpStatusError{status: resp.status}}
 	}
 	if err != nil {

@@ -6,16 +6,18 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// logLevel is the log level of a legacy session, which all its callers share: it
-// is set to the most talkative that any of them wants, and each caller is
-// handed what it asked for.
+// logLevel is the log level of a legacy session, which all its callers share. The session
+// has the most verbose level that any caller asked for. Each call handler then filters by
+// its caller's level.
 type logLevel struct {
-	changing chan struct{} // holds one while it is set: nobody waits for that beyond its own time
-	severity int           // severity; 0 is not set
+	// changing is a lock as a channel: callers stop waiting for it when their own time
+	// ends.
+	changing chan struct{}
+	severity int // current level; 0 is not set
 }
 
-// lowerLevel makes the session send messages of this level. A failure is the
-// server's way to say that it has none.
+// lowerLevel makes the session send messages of at least this level. It ignores failures:
+// a server may not support logging, and a call must not fail for that.
 func (v *logLevel) lowerLevel(ctx context.Context, l link, level string) {
 	severity := wire.Severity(level)
 	if severity == 0 || wire.Get(l.serverCapabilities(), "logging") == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// methodOf is the method of an operation that is one request; "" is none.
+// methodOf gives the method of an operation that is one request; "" for other kinds.
 func methodOf(k junctor.Kind) string {
 	switch k {
 	case junctor.KindTool:
@@ -22,19 +22,22 @@ func methodOf(k junctor.Kind) string {
 		return wire.MethodPromptsGet
 	case junctor.KindCompletion:
 		return wire.MethodCompletionComplete
-	case junctor.KindTask: // of a legacy server, which is waited for
+	case junctor.KindTask: // the open request for the result of a legacy task
 		return wire.MethodTasksResult
 	default:
 		return ""
 	}
 }
 
-// paramsBuilder is what is sent to a server: its params, and room for their parts.
+// paramsBuilder builds the params of a request: the params themselves, and memory for
+// their parts. It is reused.
 type paramsBuilder struct{ params, parts []byte }
 
-// maxReusedBytes is how large one may be that is used again.
+// maxReusedBytes bounds the buffers that are kept for reuse, so that one large call does
+// not hold memory.
 const maxReusedBytes = 1 << 20
 
+// newParamsBuilder takes a builder from the pool.
 func (s *Server) newParamsBuilder() *paramsBuilder {
 	if b, ok := s.paramBuilders.Get().(*paramsBuilder); ok {
 		return b
@@ -42,38 +45,40 @@ func (s *Server) newParamsBuilder() *paramsBuilder {
 	return &paramsBuilder{}
 }
 
-// releaseParamsBuilder gives an outbound back that nobody reads any more.
+// releaseParamsBuilder puts a builder back. Nothing may read its params any more.
 func (s *Server) releaseParamsBuilder(b *paramsBuilder) {
 	if cap(b.params) <= maxReusedBytes && cap(b.parts) <= maxReusedBytes {
 		s.paramBuilders.Put(b)
 	}
 }
 
-// appendPart appends to parts and gives what was appended.
+// appendPart appends to the parts and returns the appended bytes. They stay valid when
+// parts grows, since their capacity is cut.
 func (b *paramsBuilder) appendPart(appendTo func(dst []byte) []byte) []byte {
 	from := len(b.parts)
 	b.parts = appendTo(b.parts)
 	return b.parts[from:len(b.parts):len(b.parts)]
 }
 
+// appendText is appendPart for a JSON string.
 func (b *paramsBuilder) appendText(text string) []byte {
 	return b.appendPart(func(dst []byte) []byte { return wire.AppendString(dst, text) })
 }
 
-// writeParams makes the params for the server of what a caller sent: the server's own
-// name in place of the shown one, and _meta as this hop wants it. All else stays
-// byte for byte. token is our progress token; "" is none. more is added.
+// writeParams makes the params for the server from those of the caller: the server's own
+// name replaces the exposed one, and _meta is that of this hop. All else stays byte for
+// byte. token is our progress token; "" for none. more are additional members.
 func (b *paramsBuilder) writeParams(s *Server, req *catalog.Request, modern bool, token string, more ...wire.Member) {
 	params := req.Params
 	if len(req.Arguments) > 0 && wire.Offset(params, req.Arguments) <= 0 {
-		// The caller sent no params but arguments alone.
+		// The caller sent only arguments, without params around them.
 		params = append(append([]byte(`{"arguments":`), req.Arguments...), '}')
 	}
 	b.parts = b.parts[:0]
 	drops := [...]string{"_meta", "inputResponses", "requestState", "task"}
 	drop := drops[:3]
 	if modern && req.Caller.TaskOnly {
-		drop = drops[:] // such a server decides by itself what becomes a task
+		drop = drops[:] // a modern server decides itself which call becomes a task
 	}
 	var members [4]wire.Member
 	add := append(members[:0], more...)
@@ -110,8 +115,8 @@ func replaceRefName(ref []byte, name string) []byte {
 	return wire.AppendObject(nil, ref, nil, wire.Member{Key: key, Value: wire.AppendString(nil, name)})
 }
 
-// appendMeta appends _meta without what was meant for us, and with what we say
-// ourselves; nothing when nothing is left.
+// appendMeta appends the _meta of this hop: the caller's members that pass on, and ours.
+// It appends nothing if there are none.
 func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token string) []byte {
 	from := len(dst)
 	dst = appendStripped(dst, req.Meta)
@@ -123,7 +128,7 @@ func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token
 			dst = appendMember(dst, wire.MetaLogLevel, req.Caller.LogLevel, nil)
 		}
 	}
-	if req.Version != "" { // one that the server itself has declared
+	if req.Version != "" { // the server itself has declared this version
 		dst = appendMember(dst, wire.MetaJunctorVersion, req.Version, nil)
 	}
 	if token != "" {
@@ -135,8 +140,8 @@ func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token
 	return append(dst, '}')
 }
 
-// appendStripped appends the members of meta that pass on, as an object that is
-// still open.
+// appendStripped appends the members of meta that pass on, as an object without its
+// closing brace. It removes what was meant for one hop alone.
 func appendStripped(dst, meta []byte) []byte {
 	dst = append(dst, '{')
 	for key, value := range wire.Members(meta) {
@@ -152,7 +157,8 @@ func appendStripped(dst, meta []byte) []byte {
 	return dst
 }
 
-// isHopByHop says whether a key of _meta, as it is written, is for one hop alone.
+// isHopByHop reports whether a key of _meta, as raw JSON, is for one hop alone. It
+// decodes escapes first: a client could otherwise pass a reserved key in disguise.
 func isHopByHop(key []byte) bool {
 	if bytes.IndexByte(key, '\\') >= 0 {
 		key = []byte(wire.Unescape(key))
@@ -160,7 +166,8 @@ func isHopByHop(key []byte) bool {
 	return bytes.HasPrefix(key, []byte(wire.MetaPrefix)) && string(key) != wire.MetaImmediateResponse || string(key) == wire.MetaProgressToken || string(key) == wire.MetaJunctorVersion
 }
 
-// appendMember adds a member to an object that is still open: a text, or raw JSON.
+// appendMember adds a member to an object without its closing brace: raw if it is not
+// nil, otherwise text.
 func appendMember(dst []byte, key, text string, raw []byte) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
@@ -172,5 +179,5 @@ func appendMember(dst []byte, key, text string, raw []byte) []byte {
 	return wire.AppendString(dst, text)
 }
 
-// newProgressToken makes a progress token that no other call to this server has.
+// newProgressToken gives a progress token that no other call to this server has.
 func (s *Server) newProgressToken() string { return strconv.FormatUint(s.lastToken.Add(1), 10) }

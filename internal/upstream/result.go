@@ -9,18 +9,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Prefixes of the state that a caller brings back: a modern server's own, or
-// the handle of a call that waits here.
+// Prefixes of requestState, which a caller sends back with its answers. They tell apart
+// the state of a modern server and the handle of a call that is parked here.
 const (
 	statePrefixModern = "m"
 	statePrefixParked = "p"
 )
 
-// maxTTL is the longest that a server may have its answers kept.
+// maxTTL bounds how long a server may have its answers cached.
 const maxTTL = 24 * time.Hour
 
-// shapeResult makes a result of what a server answered. The body is ours: what is for
-// this hop alone is taken out in place.
+// shapeResult makes a result from the body of an answer. It checks the form of the body,
+// and removes the members for this hop in place: the body belongs to the caller of
+// shapeResult.
 func (s *Server) shapeResult(req *catalog.Request, body []byte, modern bool) (catalog.Result, error) {
 	var res catalog.Result
 	if req.Kind == junctor.KindTool {
@@ -60,8 +61,9 @@ func (s *Server) shapeResult(req *catalog.Request, body []byte, modern bool) (ca
 	return res, nil
 }
 
-// readModernMembers reads what a modern result says of itself. state is the one to be
-// brought back; nil is none.
+// readModernMembers reads the members that a modern result has for this hop: its type,
+// its lifetime, and the request for input. state is the requestState for the caller; nil
+// if there is none. It refuses requests for input that people must not see.
 func (s *Server) readModernMembers(body []byte, res *catalog.Result) (state []byte, err error) {
 	kind, _ := wire.String(wire.Get(body, "resultType"))
 	switch kind {

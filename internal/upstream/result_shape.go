@@ -7,9 +7,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// checkShape says in which place a server's result is not what MCP has there; ""
-// where it fits. It looks at the members that clients rely on. Members that it does
-// not know, and content of kinds that are still to come, pass.
+// checkShape says at which place a server's result does not fit MCP; "" if it fits. It
+// checks the members that clients rely on. Unknown members, and content of unknown types,
+// pass.
 func checkShape(kind junctor.Kind, body []byte) string {
 	switch kind {
 	case junctor.KindTool:
@@ -25,12 +25,14 @@ func checkShape(kind junctor.Kind, body []byte) string {
 	}
 }
 
+// checkToolResult checks the result of a tool.
 func checkToolResult(body []byte) string {
 	if flag := wire.Get(body, "isError"); flag != nil && string(flag) != "true" && string(flag) != "false" {
 		return "isError is not true or false"
 	}
 	if wire.Get(body, "content") == nil {
-		// Older servers give one or the other; what is neither is no result.
+		// Some older servers send one of these instead of content. A body with none of
+		// the three is no result.
 		if wire.Get(body, "structuredContent") == nil && wire.Get(body, "toolResult") == nil {
 			return "it has no content"
 		}
@@ -39,8 +41,8 @@ func checkToolResult(body []byte) string {
 	return checkElements(body, "content", checkContentBlock)
 }
 
-// checkElements holds the elements of a list, which must be there, to a check. Null is
-// what some servers write for an empty one.
+// checkElements checks each element of a list, which must exist. Null passes: some
+// servers write it for an empty list.
 func checkElements(body []byte, key string, check func(element []byte, at string) string) string {
 	list := wire.Get(body, key)
 	if wire.IsNull(list) {
@@ -59,7 +61,7 @@ func checkElements(body []byte, key string, check func(element []byte, at string
 	return ""
 }
 
-// checkContentBlock holds one piece of content to its kind.
+// checkContentBlock checks one block of content by its type.
 func checkContentBlock(block []byte, at string) string {
 	if len(block) == 0 || block[0] != '{' {
 		return at + " is not an object"
@@ -84,6 +86,7 @@ func checkContentBlock(block []byte, at string) string {
 	return ""
 }
 
+// checkContents checks the contents of one resource.
 func checkContents(contents []byte, at string) string {
 	if why := checkString(wire.Get(contents, "uri"), at+".uri"); why != "" {
 		return why
@@ -96,6 +99,7 @@ func checkContents(contents []byte, at string) string {
 	return ""
 }
 
+// checkMessage checks one message of a prompt.
 func checkMessage(message []byte, at string) string {
 	if role, _ := wire.String(wire.Get(message, "role")); role != "user" && role != "assistant" {
 		return at + ".role is not user or assistant"
@@ -103,8 +107,10 @@ func checkMessage(message []byte, at string) string {
 	return checkContentBlock(wire.Get(message, "content"), at+".content")
 }
 
+// isString reports whether raw JSON is a string.
 func isString(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
 
+// checkString is a check for checkElements: the value must be a string.
 func checkString(value []byte, at string) string {
 	if isString(value) {
 		return ""

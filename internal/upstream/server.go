@@ -12,44 +12,63 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Server is one MCP server as a backend. It connects when it is first used.
+// Server is one MCP server as a backend. It connects when it is first used. All methods
+// are safe for use by several goroutines. Close must be called once at the end.
 type Server struct {
 	opts       Options
-	clientInfo []byte // clientInfo, as it is sent
+	clientInfo []byte // as it is sent in handshakes
 	linkOpener *linkOpener
 	breaker    breaker
 
-	paramBuilders   sync.Pool
-	lastToken       atomic.Uint64
-	isolationReason atomic.Pointer[string] // why; nil is not
-	lastOffer       atomic.Pointer[listedOffer]
-	lastDigest      atomic.Pointer[headerDigest]
-	listing         chan struct{} // holds one while the offer is read
+	// paramBuilders holds *paramsBuilder for reuse: calls are frequent and their buffers
+	// large.
+	paramBuilders sync.Pool
+	lastToken     atomic.Uint64 // the last progress token that was given
+	// isolationReason says why clients no longer share links, whatever the setting is. It
+	// is nil while they do, and never becomes nil again.
+	isolationReason atomic.Pointer[string]
+	// lastOffer is what the server offered when it was last listed; nil before that.
+	lastOffer  atomic.Pointer[listedOffer]
+	lastDigest atomic.Pointer[headerDigest] // of the credentials of the last call
+	// listing is a lock as a channel, so that waiting for it can end with a context. Its
+	// holder reads the lists or changes lastOffer based on its old value.
+	listing chan struct{}
 
 	conditional conditionalTools
 	pageCache   pageCache
 
-	ctx        context.Context // ends with Close
-	cancel     context.CancelFunc
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	// background are the goroutines that outlive a call. Close waits for them.
 	background backgroundGroup
 
-	mu              sync.Mutex
-	closed          bool
-	sessions        map[string]*session
-	live            map[*session]struct{}     // those with links that are not closed
-	ownSubscribers  map[string]map[string]int // URIs that callers wait to hear of on their own sessions, by the session's key
-	cleanupTimer    *time.Timer
-	followedSession *session // whose stream is listened to; it may be over
-	parkedCalls     map[string]*interactiveCall
-	taskCalls       map[string]*interactiveCall // that wait for the results of tasks, by the ids that their principals know
-	openedTasks     map[string]*openedTask      // by the same
-	taskStreams     int                         // that are open for one task each
-	state           State
+	mu     sync.Mutex
+	closed bool
+	// sessions is the table of links that new calls may use, by linkAccess.linkKey.
+	sessions map[string]*session
+	// live are all sessions whose links are not closed yet, including those that were
+	// removed from the table and still have calls.
+	live map[*session]struct{}
+	// ownSubscribers counts the subscribers of resources on callers' own sessions: by the
+	// session's key, then by URI.
+	ownSubscribers map[string]map[string]int
+	cleanupTimer   *time.Timer
+	// followedSession is the session whose stream followServer listens to. It may have
+	// ended.
+	followedSession *session
+	// parkedCalls wait for the answers of their clients, by the handle in requestState.
+	parkedCalls map[string]*interactiveCall
+	// taskCalls are the open requests for results of legacy tasks, by the task ids that
+	// principals know.
+	taskCalls   map[string]*interactiveCall
+	openedTasks map[string]*openedTask // by the same ids
+	taskStreams int                    // open streams for one task each
+	state       State
 
 	watch changeWatch
 }
 
-// New checks the options. Nothing is dialled or started before it is needed.
+// New checks the options and makes a Server. It dials and starts nothing.
 func New(o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -74,8 +93,9 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends every link and child, and the calls on them. It waits for them. The
-// connections that nobody uses are the clients', which other servers share.
+// Close ends all links and child processes, and the calls on them. It waits until they
+// have ended. Idle connections stay open: they belong to the HTTP clients, which other
+// servers share.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -88,6 +108,8 @@ func (s *Server) Close() {
 		delete(s.parkedCalls, handle)
 	}
 	s.mu.Unlock()
+	// Background goroutines end before the links are closed: one of them might be opening
+	// a link, which would be missed.
 	s.cancel()
 	s.watch.updatePacer.close()
 	s.background.close()
@@ -105,17 +127,17 @@ func (s *Server) Close() {
 	closing.Wait()
 }
 
-// State is how a server is doing.
+// State is a snapshot of the condition of a server, for the API.
 type State struct {
-	Era       string        // modern or legacy; "" before it has answered
-	Version   string        // the protocol version that is spoken
-	Transport Transport     // as found: sse where the probe fell back to it
-	Name      string        // serverInfo, for display
-	Release   string        // its version, for display
-	Connected bool          // it answered when it was last asked
-	LastError string        // why not; "" when Connected
-	LastSeen  time.Time     // when it last answered
-	Latency   time.Duration // of its last answer
+	Era       string        // modern or legacy; "" before the first answer
+	Version   string        // protocol version in use
+	Transport Transport     // as detected: sse if the server speaks nothing newer
+	Name      string        // from serverInfo, for display
+	Release   string        // version from serverInfo, for display
+	Connected bool          // the last request got an answer
+	LastError string        // why not; "" if Connected
+	LastSeen  time.Time     // time of the last answer
+	Latency   time.Duration // of the last answer
 	Tools     int
 	Resources int
 	Templates int
@@ -124,10 +146,10 @@ type State struct {
 	Processes int // of a command
 	Parked    int // calls that wait for their clients
 	Isolation junctor.Isolation
-	Isolated  string // why Isolation is not as it was set; "" where it is
+	Isolated  string // why Isolation differs from the setting; "" if it does not
 }
 
-// State is how the server is doing now.
+// State gives the current state of the server.
 func (s *Server) State() State {
 	s.mu.Lock()
 	st := s.state
@@ -147,6 +169,8 @@ func (s *Server) State() State {
 	return st
 }
 
+// countItems fills in how many items an offer has. Versions of one tool count once. o may
+// be nil.
 func (st *State) countItems(o *catalog.Offer) {
 	if o == nil {
 		return
@@ -158,7 +182,8 @@ func (st *State) countItems(o *catalog.Offer) {
 	st.Tools, st.Resources, st.Templates, st.Prompts = len(names), len(o.Resources), len(o.Templates), len(o.Prompts)
 }
 
-// addHandshake fills in what a link's handshake said.
+// addHandshake fills in what a link's handshake told. The texts come from the server, so
+// they are scrubbed and cut.
 func (st *State) addHandshake(l link, o *Options) {
 	st.Era, st.Version = string(eraLegacy), l.protocolVersion()
 	if l.isModern() {
@@ -172,7 +197,8 @@ func (st *State) addHandshake(l link, o *Options) {
 	}
 }
 
-// recordAnswer notes how the server answered, over l where that is known.
+// recordAnswer updates the state after an attempt to use the server: err is why it
+// failed, or nil. l is the link of the answer; it may be nil if err is not.
 func (s *Server) recordAnswer(l link, took time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,36 +13,43 @@ import (
 )
 
 const (
-	streamWait          = time.Second // how long a session's own stream is waited for
-	maxConnectTries     = 3           // where the server did not answer in time
+	// streamWait is how long a call waits for the session's own event stream. A server
+	// that never opens one must not block calls.
+	streamWait          = time.Second
+	maxConnectTries     = 3 // if the server did not answer in time
 	firstReconnectDelay = 100 * time.Millisecond
 	maxReconnectDelay   = 2 * time.Second
 )
 
-// session is a link and who uses it.
+// session is a link and its users. It is in the table of its Server from the moment when
+// opening begins: others who need the same link wait for ready.
 type session struct {
-	credentialsDigest string // which ones, as a digest
-	credentialsOwner  string // the user whose they are; "" where they are everybody's
-	ready             chan struct{}
-	link              link  // once ready
-	err               error // once ready: why there is none
-	logLevel          logLevel
-	mayAsk            bool        // the server may ask on it
-	hadFirstCall      atomic.Bool // its first call has come
-	rootsChanged      atomic.Bool // the client has other roots than the server was told of
-	listening         atomic.Bool // its own stream is listened to
-	closeOnce         sync.Once
+	credentialsDigest string // names the credentials, see linkAccess
+	credentialsOwner  string // user whose credentials they are; "" if they are shared
+	// ready is closed when opening has ended. link and err must not be read before that.
+	ready        chan struct{}
+	link         link  // nil if err is set
+	err          error // why opening failed
+	logLevel     logLevel
+	mayAsk       bool        // the server may send requests on it
+	hadFirstCall atomic.Bool // the initial requests of the server were answered
+	rootsChanged atomic.Bool // since the server was last notified of roots
+	listening    atomic.Bool // somebody listens to its own stream
+	closeOnce    sync.Once
 
-	// Under Server.mu.
-	tableKeys   []string   // under which it is in the table
-	access      linkAccess // whose it is
+	// Server.mu guards the fields below.
+	tableKeys   []string   // of Server.sessions; the first also names it in ownSubscribers
+	access      linkAccess // with which it was opened
 	users       sessionUsers
 	activeCalls int
 	lastUsed    time.Time
-	tasks       map[string]*openedTask // under way on it, by the server's ids
-	removed     bool                   // no longer in the table: closed with its last call
+	tasks       map[string]*openedTask // open tasks on it, by the server's ids
+	// removed says that the session is no longer in the table. It is closed when its last
+	// call ends.
+	removed bool
 }
 
+// isOpening reports whether the link is still being opened.
 func (sess *session) isOpening() bool {
 	select {
 	case <-sess.ready:
@@ -52,8 +59,9 @@ func (sess *session) isOpening() bool {
 	}
 }
 
-// acquireSession gives the session for a, opening it if there is none. It counts as
-// used until release.
+// acquireSession gives the session for a, and opens one if there is none. The caller must
+// call releaseSession. The breaker may refuse. An error of opening goes to all who wait
+// for the same session.
 func (s *Server) acquireSession(ctx context.Context, a linkAccess) (*session, error) {
 	if err := s.breaker.checkAllowed(a.credentialsDigest); err != nil {
 		return nil, err
@@ -63,7 +71,7 @@ func (s *Server) acquireSession(ctx context.Context, a linkAccess) (*session, er
 		if err != nil {
 			return nil, err
 		}
-		if first != nil { // it tells whether this one is needed
+		if first != nil { // its era decides whether another session is needed at all
 			select {
 			case <-first.ready:
 				continue
@@ -93,22 +101,23 @@ func (s *Server) acquireSession(ctx context.Context, a linkAccess) (*session, er
 	}
 }
 
-// findSession gives the session for a and counts its use, or one that is being opened
-// and has to be waited for first.
+// findSession gives the session for a and counts its use. Instead it may give first: a
+// session that is being opened, whose end the caller must wait for before it asks again.
+// A modern process would serve both, so no second one is started before that is known.
 func (s *Server) findSession(a linkAccess) (sess, first *session, err error) {
 	known, _ := s.linkOpener.knownEra()
 	key := a.linkKey(known == eraModern)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sess = s.sessions[key]; sess == nil && s.opts.Transport == TransportStdio {
-		// No process is started that another could stand in for.
+		// Any process can be listed or listened to. A new one is not started for that.
 		for _, other := range s.sessions {
 			switch {
 			case other.credentialsDigest != a.credentialsDigest:
 			case a.forListing:
 				sess = other
 			case known != eraLegacy && other.access.holder == a.holder && other.isOpening():
-				return nil, other, nil // a modern one is shared whatever its callers declare
+				return nil, other, nil // if it turns out modern, callers with other capabilities share it
 			}
 		}
 	}
@@ -125,7 +134,9 @@ func (s *Server) findSession(a linkAccess) (sess, first *session, err error) {
 	return sess, nil, nil
 }
 
-// beginSession starts to open a session; mu is held.
+// beginSession adds a session to the table and opens its link in the background. If the
+// server has as many sessions as it may, an idle one is closed. The error has
+// CodeUnavailable if none is idle. mu is held.
 func (s *Server) beginSession(key string, a linkAccess) (*session, error) {
 	if s.closed {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.opts.ID)
@@ -143,13 +154,13 @@ func (s *Server) beginSession(key string, a linkAccess) (*session, error) {
 	}
 	s.sessions[key] = sess
 	s.live[sess] = struct{}{}
-	// Opening goes on when the caller who began it is gone: others may wait.
+	// Opening goes on if its caller gives up, since others may wait for it.
 	s.background.start(func() { s.openSession(sess, a) })
 	s.scheduleCleanup()
 	return sess, nil
 }
 
-// countOpen counts the sessions that are in the table; mu is held.
+// countOpen counts the sessions in the table that are not removed; mu is held.
 func (s *Server) countOpen() int {
 	n := 0
 	for sess := range s.live {
@@ -160,7 +171,9 @@ func (s *Server) countOpen() int {
 	return n
 }
 
-// openSession opens the link of a session.
+// openSession opens the link of a session, and then closes ready. If that fails, it
+// removes the session. A modern link gets a second key, under which callers with other
+// capabilities find it.
 func (s *Server) openSession(sess *session, a linkAccess) {
 	begun := time.Now()
 	op := linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: s.maxLinks(), onAmbiguous: s.ambiguityHandler(sess, a)}
@@ -189,12 +202,12 @@ func (s *Server) openSession(sess *session, a linkAccess) {
 	s.mu.Unlock()
 	subscribed := s.subscribedURIs(sess)
 	if sess.mayAsk || a.holder != "" || len(subscribed) > 0 {
-		// The server may ask and tell on the session's own stream, which has to
-		// be there before the first call.
+		// The server may send requests and notifications on the session's own stream. It
+		// must exist before the first call, or the first ones are lost.
 		s.listenAndAwaitStream(sess)
 	}
 	for _, uri := range subscribed {
-		_ = s.subscribeLegacy(s.ctx, l, uri, true) // as before, or not at all
+		_ = s.subscribeLegacy(s.ctx, l, uri, true) // a server that refuses now keeps the session usable
 	}
 	close(sess.ready)
 	if sess.mayAsk && a.credentialsOwner == "" {
@@ -203,16 +216,21 @@ func (s *Server) openSession(sess *session, a linkAccess) {
 	s.wakeUp()
 }
 
-// nopHandler is the peer of a stream that is kept for its questions alone.
+// nopHandler ignores notifications and refuses requests. Handlers that need only one of
+// the two embed it.
 type nopHandler struct{}
 
+// handleNotification implements messageHandler.
 func (nopHandler) handleNotification(string, []byte) {}
+
+// answerRequest implements messageHandler.
 func (nopHandler) answerRequest(context.Context, string, []byte) ([]byte, error) { //nolint:unparam // as peer wants it
 	return nil, &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
 }
 
-// connectWithRetries opens a link, trying again what may be a passing trouble: a time-out
-// twice, a network error once, a refused credential never.
+// connectWithRetries opens a link. It retries errors that may pass: a time-out twice, a
+// network error once. It never retries refused credentials: repeated failures may lock an
+// account.
 func (s *Server) connectWithRetries(ctx context.Context, op linkSettings) (link, error) {
 	for try := 1; ; try++ {
 		attempt, cancel := context.WithTimeout(ctx, s.opts.Timeouts.Connect)
@@ -240,7 +258,7 @@ func (s *Server) connectWithRetries(ctx context.Context, op linkSettings) (link,
 	}
 }
 
-// releaseSession gives a session back.
+// releaseSession ends a use of a session. It closes a removed session with its last use.
 func (s *Server) releaseSession(sess *session) {
 	s.mu.Lock()
 	sess.activeCalls--
@@ -252,14 +270,15 @@ func (s *Server) releaseSession(sess *session) {
 	}
 }
 
-// dropSession takes a session out of the table: nobody begins anything on it any more.
+// dropSession removes a session from the table, so that no new call uses it. Running
+// calls go on.
 func (s *Server) dropSession(sess *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.retireSession(sess)
 }
 
-// removeFromTable is drop with mu held, and without closing.
+// removeFromTable is dropSession with mu held, and without closing the link.
 func (s *Server) removeFromTable(sess *session) {
 	sess.removed = true
 	for _, key := range sess.tableKeys {
@@ -269,7 +288,8 @@ func (s *Server) removeFromTable(sess *session) {
 	}
 }
 
-// closeInBackground closes the link of a session that nobody uses, in the background.
+// closeInBackground closes the link of a session without calls. Closing may take seconds:
+// a process is given time to exit.
 func (s *Server) closeInBackground(sess *session) {
 	s.background.start(func() {
 		<-sess.ready
@@ -277,10 +297,11 @@ func (s *Server) closeInBackground(sess *session) {
 	})
 }
 
+// closeLink closes the link of a session once, and forgets the session.
 func (s *Server) closeLink(sess *session) {
 	sess.closeOnce.Do(func() {
 		if sess.link != nil {
-			_ = sess.link.close() // there is nobody to tell
+			_ = sess.link.close() // nobody could handle the error
 		}
 		s.mu.Lock()
 		delete(s.live, sess)
@@ -288,8 +309,8 @@ func (s *Server) closeLink(sess *session) {
 	})
 }
 
-// hasSubscribers says whether somebody waits to hear of resources by way of a session;
-// mu is held.
+// hasSubscribers reports whether somebody is subscribed to resources on a session; mu is
+// held. Such a session must stay open although it is idle.
 func (s *Server) hasSubscribers(sess *session) bool {
 	if len(s.ownSubscribers[sess.tableKeys[0]]) > 0 {
 		return true
@@ -301,7 +322,8 @@ func (s *Server) hasSubscribers(sess *session) bool {
 	return len(uris) > 0
 }
 
-// evictIdleSession takes out the idle session that was used least recently; mu is held.
+// evictIdleSession removes the idle session that was not used for longest, and reports
+// whether there was one; mu is held.
 func (s *Server) evictIdleSession() bool {
 	var oldest *session
 	for _, sess := range s.sessions {
@@ -316,7 +338,7 @@ func (s *Server) evictIdleSession() bool {
 	return true
 }
 
-// scheduleCleanup closes idle sessions in a while; mu is held.
+// scheduleCleanup sets the timer for closeIdleSessions, unless it is set; mu is held.
 func (s *Server) scheduleCleanup() {
 	if s.cleanupTimer != nil || s.closed {
 		return
@@ -324,6 +346,8 @@ func (s *Server) scheduleCleanup() {
 	s.cleanupTimer = time.AfterFunc(s.opts.Timeouts.Idle/2+time.Millisecond, s.closeIdleSessions)
 }
 
+// closeIdleSessions closes the sessions that were not used for Timeouts.Idle. It runs
+// again while there are sessions.
 func (s *Server) closeIdleSessions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -339,8 +363,9 @@ func (s *Server) closeIdleSessions() {
 	}
 }
 
-// reportRefusal says so where err is that the server did not take our credentials. It
-// gives whether they were a user's own, which says nothing about the server.
+// reportRefusal calls Options.Refused if err means that the server refused our
+// credentials. It returns true if they were a user's own: then the refusal says nothing
+// about the server.
 func (s *Server) reportRefusal(owner string, err error) bool {
 	if junctor.CodeOf(err) != junctor.CodeUnauthenticated {
 		return false
@@ -351,8 +376,8 @@ func (s *Server) reportRefusal(owner string, err error) bool {
 	return owner != ""
 }
 
-// recordOutcome looks at how a request went: for the breaker, for the state, and for
-// the session, which may be over.
+// recordOutcome records how a request ended: for the breaker, for the state, and for the
+// session, which it drops if the link has ended or its credentials were refused.
 func (s *Server) recordOutcome(sess *session, took time.Duration, err error) {
 	if _, own := errors.AsType[*wire.Error](err); err == nil || own {
 		s.breaker.recordSuccess(sess.credentialsDigest)
@@ -362,12 +387,11 @@ func (s *Server) recordOutcome(sess *session, took time.Duration, err error) {
 	s.breaker.recordFailure(sess.credentialsDigest, err)
 	own := s.reportRefusal(sess.credentialsOwner, err)
 	if s.opts.OnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
-		return // it is this call that wants a login
+		return // only this call needs a login
 	}
 	switch code := junctor.CodeOf(err); {
 	case code == junctor.CodeTimeout && !s.breaker.isOpen():
-		// One call that took too long says nothing of the server: others may be
-		// answered. Several in a row do.
+		// One slow call says nothing about the server. Several in a row do.
 	case countsAsFailure(err) || code == junctor.CodeUnauthenticated && !own:
 		s.recordAnswer(sess.link, took, err)
 	}
@@ -376,12 +400,12 @@ func (s *Server) recordOutcome(sess *session, took time.Duration, err error) {
 			s.linkOpener.forgetEra()
 		}
 		s.dropSession(sess)
-		s.pageCache.dropAll() // it may have been started anew, with others
+		s.pageCache.dropAll() // a restarted server may have other pages
 	}
 }
 
-// EndSession ends the links of a client that is gone. Calls on them that still
-// run come to their end first.
+// EndSession ends the links of a client whose session has ended. Running calls on them
+// end first.
 func (s *Server) EndSession(client string) {
 	if client == "" {
 		return
@@ -396,8 +420,9 @@ func (s *Server) EndSession(client string) {
 	}
 }
 
-// EndUser ends the links that were opened with a user's own credentials: they
-// are others now, or none. Calls on them that still run come to their end first.
+// EndUser ends the links that were opened with a user's own credentials, after these were
+// changed or removed. Running calls on them end first. It also drops the pages that were
+// read with them.
 func (s *Server) EndUser(user string) {
 	s.pageCache.dropPages(func(_ pageKey, p *cachedPage) bool { return user != "" && p.credentialsOwner == user })
 	s.mu.Lock()
@@ -410,7 +435,8 @@ func (s *Server) EndUser(user string) {
 	}
 }
 
-// retireSession is drop with mu held.
+// retireSession is dropSession with mu held: it removes a session, and closes it if it
+// has no calls.
 func (s *Server) retireSession(sess *session) {
 	s.removeFromTable(sess)
 	if sess.activeCalls == 0 {

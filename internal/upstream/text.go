@@ -1,5 +1,6 @@
 package upstream
 
+// objectOrEmpty gives raw if it is a JSON object, otherwise an empty object.
 func objectOrEmpty(raw []byte) []byte {
 	if len(raw) == 0 || raw[0] != '{' {
 		return []byte(`{}`)
@@ -7,11 +8,11 @@ func objectOrEmpty(raw []byte) []byte {
 	return raw
 }
 
-// quoteText is what a server said, for a message: without what is secret, which a cut
-// must not halve before it is found, and not too long.
+// quoteText prepares text of a server for a message. It removes secrets first: a cut
+// could halve one, which would then not be found.
 func (o *Options) quoteText(text string) string { return clipText(o.Scrub(text)) }
 
-// clipText keeps what a server says from filling a message.
+// clipText cuts text of a server to what fits in a message.
 func clipText(s string) string {
 	const most = 300
 	if len(s) <= most {
