@@ -8,27 +8,32 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// callHandler is the peer of one call: it passes on the notes that its caller asked
-// for, and none after the call.
+// callHandler is the message handler of one call. It passes on the notifications that the
+// caller asked for, and none after the call has ended.
 type callHandler struct {
-	minSeverity   int    // log messages from this severity on; 0 is none
-	progressToken string // of our progress; "" is none
+	// minSeverity is the severity from which log messages pass; 0 passes none.
+	minSeverity   int
+	progressToken string // ours, not the caller's; "" if the caller wants no progress
 	wantsProgress bool
 
-	mu         sync.Mutex
-	sink       catalog.Sink         // nil while nobody listens
-	keepsNotes bool                 // somebody will listen again
-	keptNotes  []func(catalog.Sink) // what came meanwhile
+	mu sync.Mutex
+	// sink receives the notifications; nil while nobody listens.
+	sink       catalog.Sink
+	keepsNotes bool                 // a sink will come back, so notes are kept meanwhile
+	keptNotes  []func(catalog.Sink) // in the order in which they came
 }
 
-// maxKeptNotes bounds what is kept for a caller who is away to answer something.
+// maxKeptNotes bounds the notifications that are kept while a parked call has no
+// listener. Further ones are dropped.
 const maxKeptNotes = 256
 
+// newCallHandler makes the handler of a call that cannot be asked anything.
 func newCallHandler(req *catalog.Request, token string, sink catalog.Sink) *callHandler {
 	return &callHandler{minSeverity: wire.Severity(req.Caller.LogLevel), progressToken: token, wantsProgress: token != "", sink: sink}
 }
 
-// setSink sets who hears the notes from now on; nil is nobody.
+// setSink sets the receiver of notifications from now on; nil for none. A new sink first
+// gets the notes that were kept.
 func (c *callHandler) setSink(sink catalog.Sink) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +46,7 @@ func (c *callHandler) setSink(sink catalog.Sink) {
 	c.keptNotes = nil
 }
 
-// deliverNote says something to who listens, or will.
+// deliverNote gives a notification to the sink, or keeps it for the next one.
 func (c *callHandler) deliverNote(say func(catalog.Sink)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +58,8 @@ func (c *callHandler) deliverNote(say func(catalog.Sink)) {
 	}
 }
 
-// handleNotification implements peer.
+// handleNotification implements messageHandler. It copies params, which are valid only
+// until it returns.
 func (c *callHandler) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteProgress:
@@ -72,7 +78,7 @@ func (c *callHandler) handleNotification(method string, params []byte) {
 	}
 }
 
-// answerRequest implements peer: this caller cannot be asked anything.
+// answerRequest implements messageHandler: this caller cannot be asked anything.
 func (c *callHandler) answerRequest(_ context.Context, method string, _ []byte) ([]byte, error) {
 	return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "the client did not declare that it answers " + method}
 }

@@ -14,26 +14,30 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// childProcess is a running process of a server, with our ends of its pipes.
+// childProcess is a running process of a command, with our ends of its pipes.
 type childProcess struct {
 	process       *proc.Process
 	stdin, stdout *os.File
-	output        *maskingWriter // to the command's tail
+	output        *maskingWriter // writes to the tail of the command
 	startedAt     time.Time
 	timeouts      childTimeouts
 
 	handshakeDone atomic.Bool // it shook hands
-	stopping      atomic.Bool // it is ended on purpose
-	faultless     atomic.Bool // it is ended before it answered, for no fault of its own
+	stopping      atomic.Bool // we are ending it
+	faultless     atomic.Bool // it is ended before it answered, through no fault of its own
 
-	exitOnce sync.Once // the crew hears of it once
+	exitOnce sync.Once // its exit is counted once
 
-	writeLock   chan struct{} // held by who writes
-	unsentBytes []byte        // of a message whose writer had to leave: it goes first
+	// writeLock is a lock as a channel: writers stop waiting for it when their context
+	// ends.
+	writeLock chan struct{}
+	// unsentBytes are the rest of a message whose writer gave up. They are sent before
+	// the next message, since half a line would make the next one unreadable.
+	unsentBytes []byte
 }
 
-// startChild starts the command, reaped: nothing of it outlives this process.
-// It does not end with ctx.
+// startChild starts the command, under a reaper if there is one: none of its processes
+// outlives this one. The process does not end with ctx.
 func startChild(ctx context.Context, o *Options) (*childProcess, error) {
 	c := o.Command
 	env := c.Env
@@ -60,15 +64,15 @@ func startChild(ctx context.Context, o *Options) (*childProcess, error) {
 	_, _ = theirIn.Close(), theirOut.Close()
 	if err != nil {
 		_, _ = in.Close(), out.Close()
-		// It quotes the command.
+		// The message quotes the command, which callers must not see.
 		return nil, o.commandError(junctor.CodeUnreachable, "server "+o.ID+" cannot be started", junctor.AsError(err).Message, err)
 	}
 	return &childProcess{process: p, stdin: in, stdout: out, output: said, startedAt: time.Now(), timeouts: c.timeouts.withDefaults(), writeLock: make(chan struct{}, 1)}, nil
 }
 
-// writeMessage sends one message, on a line of its own. Where ctx ends while the child
-// does not read, what is left goes out before the next message. An error means
-// that nothing of the message was sent, unless the child is broken.
+// writeMessage sends one message, on a line of its own. If ctx ends while the child does
+// not read, the rest of the message is sent before the next one. An error means that
+// nothing of the message was sent, unless the child is broken.
 func (c *childProcess) writeMessage(ctx context.Context, message []byte) error {
 	message = append(joinLines(message), '\n')
 	if err := ctx.Err(); err != nil {
@@ -91,13 +95,13 @@ func (c *childProcess) writeMessage(ctx context.Context, message []byte) error {
 	n, err := c.stdin.Write(message)
 	if err != nil && n > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
 		c.unsentBytes = append(c.unsentBytes[:0:0], message[n:]...)
-		return nil // it will be sent whole; its answer is not waited for
+		return nil // the rest is sent later; the caller no longer waits for the answer
 	}
 	return err
 }
 
-// joinLines makes one line of a JSON text, in place: line ends can only stand between
-// its tokens.
+// joinLines makes one line of a JSON text, in place. Valid JSON has line ends only
+// between its tokens.
 func joinLines(text []byte) []byte {
 	for _, c := range []byte{'\n', '\r'} {
 		for rest := text; ; {
@@ -112,7 +116,8 @@ func joinLines(text []byte) []byte {
 	return text
 }
 
-// stopProcess ends the process: its input ends, then it is asked, then it is killed.
+// stopProcess ends the process and waits: it closes the input, then terminates the
+// process, then kills it.
 func (c *childProcess) stopProcess() {
 	_ = c.stdin.Close()
 	select {
@@ -122,8 +127,8 @@ func (c *childProcess) stopProcess() {
 	}
 }
 
-// interruptOnDone interrupts the write that follows when ctx ends; the function that
-// it gives must be called after it.
+// interruptOnDone interrupts writes when ctx ends. The returned function must be called
+// after the write; it makes the pipe writable again.
 func (c *childProcess) interruptOnDone(ctx context.Context) func() {
 	if ctx.Done() == nil {
 		return func() {}
@@ -141,7 +146,7 @@ func (c *childProcess) interruptOnDone(ctx context.Context) func() {
 	}
 }
 
-// exitKind is how the child's end counts.
+// exitKind tells how the exit of the child counts for the pool.
 func (c *childProcess) exitKind() exitKind {
 	switch {
 	case c.stopping.Load() && c.handshakeDone.Load():
@@ -154,7 +159,7 @@ func (c *childProcess) exitKind() exitKind {
 	return exitFault
 }
 
-// describeExit says how the process ended.
+// describeExit describes how the process ended, for messages.
 func (c *childProcess) describeExit() string {
 	select {
 	case <-c.process.Done():

@@ -7,17 +7,18 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admission"
 )
 
-// Command is a server that is run as a child process. It comes from the
-// operator alone, and there is no shell: Args reach the program as they are. All
-// children of a server are started from one Command, which also remembers how
-// they did: do not copy one that was used.
+// Command is a server that runs as a child process. There is no shell: arguments reach
+// the program unchanged. All processes of a server are started from one Command, which
+// also counts them and keeps their output. It must not be copied after its first use.
 type Command struct {
-	Program admission.Command // what somebody was allowed to have run
-	Env     []string          // KEY=VALUE, on top of the clean environment
-	Secrets []string          // parts of the program's arguments that are masked in what it writes
+	// Program is the program with its arguments. Its type proves that a principal was
+	// allowed to run it.
+	Program admission.Command
+	Env     []string // KEY=VALUE, on top of a clean environment
+	Secrets []string // parts of the arguments that are masked in the output
 
-	// MoreEnv gives further variables, read anew for each process that is
-	// started; it may be nil.
+	// MoreEnv gives further variables. It is called for each process that is started. It
+	// may be nil.
 	MoreEnv func(ctx context.Context) ([]string, error)
 
 	pool     processPool
@@ -25,20 +26,22 @@ type Command struct {
 	timeouts childTimeouts
 }
 
-// Said is the end, at most 64 KiB, of what the command's processes wrote to
-// their standard error, and to their output where it was no message. Values of
-// their variables are masked, and Secrets.
+// Said gives the end, at most 64 KiB, of what the command's processes wrote to their
+// standard error, and to their standard output if it was no message. Values of their
+// variables are masked, and Secrets.
 func (c *Command) Said() string { return c.output.keptText() }
 
-// childTimeouts is how long a child is waited for. A zero one has the default that
-// stands beside it.
+// childTimeouts are the waits for a child. A value of 0 means 2 s. Tests set them.
 type childTimeouts struct {
-	discover  time.Duration // for an answer to server/discover: 2 s
-	trailing  time.Duration // for what is on its way: the exit status of one that closed its output, the first answer of one that was slow: 2 s
-	inputEnd  time.Duration // to end when its input has ended: 2 s
-	terminate time.Duration // to end when it was asked to: 2 s
+	discover time.Duration // for an answer to server/discover
+	// trailing is the wait for something that is on its way: the exit status of a process
+	// that closed its output, or the first answer of a slow one.
+	trailing  time.Duration
+	inputEnd  time.Duration // to exit after its input was closed
+	terminate time.Duration // to exit after it was asked to
 }
 
+// withDefaults gives the timeouts with the default for those that are not set.
 func (p childTimeouts) withDefaults() childTimeouts {
 	set := func(d *time.Duration) {
 		if *d <= 0 {

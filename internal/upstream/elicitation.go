@@ -9,16 +9,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// What a server asks people for is judged here, before anybody sees it: an
-// address that a browser would run or read from the person's machine, and a form
-// for a secret, which the specification forbids, are refused to the server.
+// Requests of servers to people are checked here before anybody sees them. Two kinds are
+// refused: URLs that a browser would execute or read from the person's machine, and forms
+// that ask for secrets, which the specification forbids.
 
-// codeURLElicitation is the error with which a legacy server has a person visit
-// addresses first; they stand in its data.
+// codeURLElicitation is the error code with which a legacy server asks the person to
+// visit URLs first. They are in the error's data.
 const codeURLElicitation = -32042
 
-// refuseElicitation says why the params of elicitation/create are not passed on; ""
-// is that they are.
+// refuseElicitation says why the params of elicitation/create are not passed on; "" if
+// they are.
 func refuseElicitation(params []byte) string {
 	mode, _ := wire.String(wire.Get(params, "mode"))
 	if address := wire.Get(params, "url"); mode == "url" || address != nil {
@@ -31,7 +31,8 @@ func refuseElicitation(params []byte) string {
 	return refuseForm(wire.Get(params, "requestedSchema"), message)
 }
 
-// isVisitable says whether a person may be sent to an address.
+// isVisitable reports whether a person may be sent to a URL: https, or http on this
+// machine.
 func isVisitable(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Opaque != "" || u.User != nil || u.Hostname() == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
@@ -48,8 +49,8 @@ func isVisitable(text string) bool {
 	return false
 }
 
-// checkServerRequest gives the answer to a request of a legacy server that is refused for
-// what it asks people for; else it gives refused.
+// checkServerRequest checks an elicitation of a legacy server. It returns the error to
+// answer with if it must not be passed on, otherwise refused.
 func (o *Options) checkServerRequest(m *wire.Message, refused *wire.Error) *wire.Error {
 	if m.Method != wire.MethodElicitationCreate {
 		return refused
@@ -62,8 +63,8 @@ func (o *Options) checkServerRequest(m *wire.Message, refused *wire.Error) *wire
 	return &wire.Error{Code: wire.CodeInvalidParams, Message: why}
 }
 
-// checkInputRequests refuses the inputRequests of a modern server that ask people for what
-// they must not be asked for.
+// checkInputRequests returns an error if the inputRequests of a modern server must not be
+// passed on.
 func (o *Options) checkInputRequests(requests []byte) error {
 	if len(requests) == 0 || requests[0] != '{' {
 		return nil
@@ -80,10 +81,10 @@ func (o *Options) checkInputRequests(requests []byte) error {
 	return nil
 }
 
-// checkElicitationError is the error of a server, unless it sends people where they must not
-// be sent.
+// checkElicitationError returns the error of a server unchanged, unless it asks people to
+// visit URLs that are not allowed.
 func (o *Options) checkElicitationError(err error) error {
-	e, own := err.(*wire.Error) //nolint:errorlint // it is as readAnswer gave it
+	e, own := err.(*wire.Error) //nolint:errorlint // parseResponse does not wrap it
 	if !own || e.Code != codeURLElicitation {
 		return err
 	}
@@ -93,8 +94,8 @@ func (o *Options) checkElicitationError(err error) error {
 	return err
 }
 
-// checkTaskInputs refuses a task that asks people for what they must not be asked for, by
-// its requests or by the error that it ended with.
+// checkTaskInputs returns an error if a task asks people for something that must not be
+// passed on, in its requests or in the error it ended with.
 func (o *Options) checkTaskInputs(task []byte) error {
 	if err := o.checkInputRequests(wire.Get(task, "inputRequests")); err != nil {
 		return err
@@ -103,11 +104,11 @@ func (o *Options) checkTaskInputs(task []byte) error {
 	if len(failure) == 0 || failure[0] != '{' {
 		return nil
 	}
-	return o.checkElicitations(wire.Get(failure, "data")) // whatever its code: that can be written in many ways
+	return o.checkElicitations(wire.Get(failure, "data")) // for all codes: a number can be written in many ways
 }
 
-// checkElicitations refuses the data of an error that sends people where they must not be
-// sent.
+// checkElicitations returns an error if the data of an error has elicitations that must
+// not be passed on.
 func (o *Options) checkElicitations(data []byte) error {
 	if len(data) == 0 || data[0] != '{' {
 		return nil
@@ -121,7 +122,7 @@ func (o *Options) checkElicitations(data []byte) error {
 	return nil
 }
 
-// recordRefusedInput records that people were not asked for something.
+// recordRefusedInput logs that a request for input was refused, and calls OnRefusedInput.
 func (o *Options) recordRefusedInput(why string) {
 	if o.limits.warnOnce(o.Logger, "a server's request for input was refused", "server", o.ID, "reason", why) && o.OnRefusedInput != nil {
 		o.OnRefusedInput(why)

@@ -10,24 +10,23 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// The forms of elicitations are judged here: the specification forbids servers to ask
-// for secrets with one. What a field is for stands in its name, title and description,
-// and in the message above the form, in words that a server chooses. So this is a
-// filter against careless and common attempts, and no proof: clients show people
-// which server asks.
+// Forms of elicitations are checked here: the specification forbids servers to ask for
+// secrets with one. The purpose of a field is in its name, title and description, and in
+// the message above the form, in words that the server chooses. So this is a filter
+// against careless and common attempts, and no proof. Clients show people which server
+// asks.
 
-// maxFormDepth bounds how deep a form is searched. The specification knows flat forms
-// alone; what is deeper is refused, since nobody has looked at it.
+// maxFormDepth bounds how deep a form is searched. The specification has only flat forms.
+// Deeper ones are refused, since their fields were not checked.
 const maxFormDepth = 4
 
-// formChecker is a form while it is judged.
+// formChecker checks one form.
 type formChecker struct {
-	root          []byte
-	takesFreeText bool // a person can type something into it
+	root          []byte // for references
+	takesFreeText bool   // a person can type something into a field
 }
 
-// refuseForm says why a form is not shown to people, with its message; "" is that it
-// is.
+// refuseForm says why a form with its message is not shown to people; "" if it is.
 func refuseForm(schema []byte, message string) string {
 	if len(schema) == 0 || schema[0] != '{' {
 		return ""
@@ -42,13 +41,15 @@ func refuseForm(schema []byte, message string) string {
 	return ""
 }
 
+// reasonSecret is the reason for refusing a form with a field for a secret.
 func reasonSecret(field string) string {
 	return "the form asks for a secret (" + clipText(field) + "): the specification of MCP has those entered at an address of the server, with the mode url"
 }
 
+// reasonNotFlat is the reason for refusing a form that cannot be checked completely.
 const reasonNotFlat = "the form is not flat: the specification of MCP has forms whose fields are texts, numbers, yes or no, and choices"
 
-// refuseFields judges the fields of a form or of a part of it.
+// refuseFields says why the fields of a form, or of a part of it, are refused.
 func (f *formChecker) refuseFields(schema []byte, depth int) string {
 	schema, ok := f.resolveRef(schema)
 	if !ok || depth > maxFormDepth || hasAny(schema, "if", "then", "else", "not", "patternProperties", "dependentSchemas") {
@@ -71,7 +72,8 @@ func (f *formChecker) refuseFields(schema []byte, depth int) string {
 	return ""
 }
 
-// refuseField judges one field.
+// refuseField says why one field is refused. Choices and booleans pass: a person can
+// enter no secret there.
 func (f *formChecker) refuseField(name string, field []byte, depth int) string {
 	field, ok := f.resolveRef(field)
 	if !ok || depth > maxFormDepth || hasAny(field, "properties", "if", "then", "else", "not", "patternProperties", "dependentSchemas") || hasType(field, "object") {
@@ -94,7 +96,7 @@ func (f *formChecker) refuseField(name string, field []byte, depth int) string {
 		}
 	}
 	if hasType(field, "boolean") || isChoice(field) || slices.ContainsFunc(inner, isChoice) {
-		return "" // whether to have a secret, and which of those that the server knows, are none
+		return "" // the person picks from values that the server already knows
 	}
 	f.takesFreeText = f.takesFreeText || !hasType(field, "null")
 	title, _ := wire.String(wire.Get(field, "title"))
@@ -106,8 +108,8 @@ func (f *formChecker) refuseField(name string, field []byte, depth int) string {
 	return ""
 }
 
-// resolveRef follows a reference to a definition within the form, as generators of
-// schemas write them; ok is false where there is none such.
+// resolveRef follows a reference to a definition within the form, as schema generators
+// write them. ok is false if it leads nowhere.
 func (f *formChecker) resolveRef(schema []byte) (at []byte, ok bool) {
 	for range maxFormDepth {
 		if len(schema) == 0 || schema[0] != '{' {
@@ -130,7 +132,7 @@ func (f *formChecker) resolveRef(schema []byte) (at []byte, ok bool) {
 	return nil, false
 }
 
-// subschemas gives the schemas in members that are lists of them.
+// subschemas gives the schemas in members that are lists of schemas.
 func subschemas(schema []byte, members ...string) (all [][]byte) {
 	if len(schema) == 0 || schema[0] != '{' {
 		return nil
@@ -145,11 +147,12 @@ func subschemas(schema []byte, members ...string) (all [][]byte) {
 	return all
 }
 
+// hasAny reports whether a schema has one of the members.
 func hasAny(schema []byte, members ...string) bool {
 	return len(schema) > 0 && schema[0] == '{' && slices.ContainsFunc(members, func(m string) bool { return wire.Get(schema, m) != nil })
 }
 
-// hasType says whether a schema is of a type, or of that and null.
+// hasType reports whether a schema has a type, alone or together with null.
 func hasType(schema []byte, kind string) bool {
 	if len(schema) == 0 || schema[0] != '{' {
 		return false
@@ -165,14 +168,13 @@ func hasType(schema []byte, kind string) bool {
 		found = found || one == kind
 		alone = alone && (one == kind || one == "null")
 	}
-	return found && (alone || kind == "object") // what may be an object is nested
+	return found && (alone || kind == "object") // a field that may be an object counts as one
 }
 
-// isChoice says whether a person picks from what the server lists.
+// isChoice reports whether a person picks from values of the server.
 func isChoice(schema []byte) bool { return hasAny(schema, "enum", "const") }
 
-// secretParts are secrets as they stand anywhere in a name whose letters are put
-// together.
+// secretParts are words for secrets that count anywhere in a name whose words are joined.
 func secretParts() []string {
 	return []string{
 		"password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "motdepasse", "contrasena", "secret", "credential",
@@ -182,8 +184,8 @@ func secretParts() []string {
 	}
 }
 
-// harmlessParts hold one of secretParts, or end as a secret does, and are none. They
-// are taken out of a name before it is searched.
+// harmlessParts contain a word of secretParts, or end like a secret, and are none. They
+// are removed from a name before it is searched.
 func harmlessParts() []string {
 	return []string{
 		"secretary", "secretaries", "secretariat", "secretion", "secretsanta", "passport", "passenger", "passage", "passing", "passive", "passion",
@@ -191,13 +193,13 @@ func harmlessParts() []string {
 	}
 }
 
-// isSecretWord says whether a word of a name, without digits, is a secret.
+// isSecretWord reports whether a word of a name, without digits, names a secret.
 func isSecretWord(w string) bool {
 	return slices.Contains([]string{"pwd", "psw", "pswd", "cvv", "cvc", "cvn", "ssn", "otp", "totp", "mfa", "pincode", "senha"}, w)
 }
 
-// isSecretText says the same of a word that is a secret where a text is asked for,
-// and a count where a number is.
+// isSecretText reports whether a word names a secret in a text field. In a number field
+// the same word is a count, such as tokens.
 func isSecretText(w string) bool {
 	if slices.Contains([]string{"pw", "pat", "bearer", "jwt"}, w) || strings.HasSuffix(w, "token") || strings.HasSuffix(w, "pwd") {
 		return true
@@ -205,13 +207,13 @@ func isSecretText(w string) bool {
 	return strings.HasSuffix(w, "pass") && !slices.Contains(harmlessParts(), w)
 }
 
-// isSecretKey says whether a key is a secret, by the word before it.
+// isSecretKey reports whether "key" names a secret after this word.
 func isSecretKey(before string) bool {
 	return slices.Contains([]string{"api", "private", "access", "signing", "encryption", "ssh", "auth", "master", "deploy", "wallet", "openai", "anthropic", "aws"}, before)
 }
 
-// describesSecret says whether a word makes of a name something about a secret: a
-// password's policy.
+// describesSecret reports whether a word turns a name into a property of a secret, such
+// as a password policy.
 func describesSecret(w string) bool {
 	return slices.Contains([]string{
 		"name", "names", "id", "ids", "count", "length", "policy", "type", "types", "kind", "limit", "limits", "budget", "usage", "expiry", "expires", "expiration", "age", "days", "rotation", "manager", "provider",
@@ -219,8 +221,8 @@ func describesSecret(w string) bool {
 	}, w)
 }
 
-// qualifiesHarmless says whether a word before a token or a pass says that it is no secret: a
-// page's token, a boarding pass.
+// qualifiesHarmless reports whether a word before token or pass shows that it is no
+// secret: page token, boarding pass.
 func qualifiesHarmless(w string) bool {
 	return slices.Contains([]string{
 		"max", "min", "per", "page", "next", "previous", "cursor", "continuation", "stop", "start", "end", "boarding", "day", "season", "ski", "bus", "train", "rail", "guest", "visitor", "parking", "event", "backstage",
@@ -228,8 +230,8 @@ func qualifiesHarmless(w string) bool {
 	}, w)
 }
 
-// namesSecret says whether a name is that of a secret; number says that a number is
-// asked for.
+// namesSecret reports whether a name is that of a secret. number says that the field
+// takes a number.
 func namesSecret(name string, number bool) bool {
 	words := nameWords(name)
 	if len(words) == 0 {
@@ -272,29 +274,30 @@ func namesSecret(name string, number bool) bool {
 	return false
 }
 
-// isDemand says whether a word has somebody give something.
+// isDemand reports whether a word asks somebody to give something.
 func isDemand(w string) bool {
 	return slices.Contains([]string{
 		"enter", "type", "provide", "give", "paste", "input", "supply", "tell", "send", "confirm", "share", "need", "needs", "require", "requires", "submit", "insert", "specify", "your", "reenter", "repeat", "fill", "use",
 	}, w)
 }
 
+// isDenial reports whether a word negates a demand that follows.
 func isDenial(w string) bool {
 	return slices.Contains([]string{"not", "never", "don", "dont", "without", "no", "cannot", "won", "doesn"}, w)
 }
 
-// isMention says whether a word has a secret behind it be talked about.
+// isMention reports whether a word shows that a secret is only talked about.
 func isMention(w string) bool {
 	return slices.Contains([]string{
 		"reset", "resetting", "rotate", "rotating", "forgot", "forgotten", "change", "changing", "recover", "recovering", "id", "identifier", "length", "path", "hint", "count", "whether", "policy",
 	}, w)
 }
 
-// maxPhraseWords is how many words after a demand may be what it is for.
+// maxPhraseWords is how many words after a demand may name its object.
 const maxPhraseWords = 8
 
-// demandsSecret says whether a sentence asks for a secret: "enter your password" does,
-// "we never ask for your password" and "the email to reset your password" do not.
+// demandsSecret reports whether a sentence asks for a secret. "Enter your password" does.
+// "We never ask for your password" and "the email to reset your password" do not.
 func demandsSecret(text string) bool {
 	for sentence := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(".!?;\n", r) }) {
 		words := nameWords(sentence)
@@ -313,7 +316,8 @@ func demandsSecret(text string) bool {
 	return false
 }
 
-// asksForSecret says whether what follows a demand is a secret, and not something about one.
+// asksForSecret reports whether the words after a demand name a secret, and not a
+// property of one.
 func asksForSecret(words []string) bool {
 	for i, w := range words {
 		if isMention(w) || i > 0 && (w == "of" || w == "for") && describesSecret(words[i-1]) {
@@ -321,7 +325,7 @@ func asksForSecret(words []string) bool {
 		}
 		for n := 1; n <= 3 && i+n <= len(words); n++ {
 			if i+n < len(words) && describesSecret(words[i+n]) {
-				continue // password policy
+				continue // such as "password policy"
 			}
 			if isSecretPhrase(words[i : i+n]) {
 				return true
@@ -331,13 +335,13 @@ func asksForSecret(words []string) bool {
 	return false
 }
 
-// isSecretPhrase says whether words are those of a secret and of nothing else.
+// isSecretPhrase reports whether words name a secret and nothing else.
 func isSecretPhrase(words []string) bool {
 	text := strings.TrimSuffix(strings.Join(words, ""), "s")
 	return slices.Contains(secretParts(), text) || slices.Contains([]string{"pwd", "pin", "pincode", "cvv", "cvc", "ssn", "otp", "token", "bearertoken", "clientsecret", "secretkey", "personalaccesstoken", "creditcardnumber", "socialsecuritynumber"}, text)
 }
 
-// foldLookalike gives the letter of ours that one of another script looks like.
+// foldLookalike gives the Latin letter that a Cyrillic or Greek letter looks like.
 func foldLookalike(r rune) rune {
 	const theirs, ours = "аеорсухіѕԁѡοαρντκ", "aeopcyxisdwoapvtk"
 	for i, one := range []rune(theirs) {
@@ -348,8 +352,8 @@ func foldLookalike(r rune) rune {
 	return r
 }
 
-// foldLetters makes letters comparable: without accents, and of our script where they
-// look like it.
+// foldLetters makes letters comparable: without accents, and with Latin letters for
+// lookalikes.
 func foldLetters(text string) string {
 	var out strings.Builder
 	for _, r := range norm.NFKD.String(text) {
@@ -360,7 +364,7 @@ func foldLetters(text string) string {
 	return out.String()
 }
 
-// decodeLeet gives the letters of a name whose digits stand for letters.
+// decodeLeet gives the letters of a name in which digits and signs stand for letters.
 func decodeLeet(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -384,8 +388,8 @@ func decodeLeet(name string) string {
 	}, foldLetters(name))
 }
 
-// nameWords gives the words of a name without digits, in lower case: apiKey, api_key,
-// API-Key and "API key 2" are the same two.
+// nameWords gives the words of a name in lower case and without digits: apiKey, api_key,
+// API-Key and "API key 2" give the same two.
 func nameWords(name string) []string {
 	var words []string
 	var word strings.Builder
@@ -398,7 +402,7 @@ func nameWords(name string) []string {
 	lower := false
 	for _, r := range foldLetters(name) {
 		switch {
-		case unicode.IsDigit(r), unicode.Is(unicode.Cf, r): // password1, and what is not to be seen
+		case unicode.IsDigit(r), unicode.Is(unicode.Cf, r): // such as in password1, and invisible characters
 			continue
 		case !unicode.IsLetter(r):
 			end()

@@ -10,27 +10,30 @@ import (
 )
 
 const (
-	// nextCallWait is how long a server's question waits for a call to answer it.
+	// nextCallWait is how long a request of the server waits for a call that can answer
+	// it.
 	nextCallWait = time.Minute
-	// answerSettleTime is what a server is given to make use of the answers that it wanted
-	// before its first call.
+	// answerSettleTime is given to a server to process the answers to its initial
+	// requests before its first call.
 	answerSettleTime = 50 * time.Millisecond
 )
 
-// errCallOver is the end of a question whose call ended before it was answered.
+// errCallOver ends a question whose call ended before it was answered.
 const errCallOver linkError = "the call that could have answered is over"
 
-// errAmbiguousCall is the answer to a question that may be anybody's.
+// errAmbiguousCall answers a question that could belong to any of several calls.
 var errAmbiguousCall = &wire.Error{Code: wire.CodeInternal, Message: "several calls are under way, and the request does not say to which it belongs; send it on the stream of its call"}
 
-// nextCallAnswerer is the peer of a question that names no call: the call that was under
-// way when it came, and when that ends without an answer, the next one.
+// nextCallAnswerer is the message handler of a server request that names no call. The
+// call that was pending when it came answers it. If that ends without an answer, the next
+// one does.
 type nextCallAnswerer struct {
 	nopHandler
 	calls        *pendingCalls
-	firstHandler messageHandler // nil: there was none
+	firstHandler messageHandler // nil if no call was pending
 }
 
+// answerRequest implements messageHandler.
 func (a *nextCallAnswerer) answerRequest(ctx context.Context, method string, params []byte) ([]byte, error) {
 	for p := a.firstHandler; ; {
 		if p != nil {
@@ -46,7 +49,8 @@ func (a *nextCallAnswerer) answerRequest(ctx context.Context, method string, par
 	}
 }
 
-// awaitCall gives the peer of the only call under way, or of the next one.
+// awaitCall gives the handler of the only pending call, or of the next one. With several
+// it returns errAmbiguousCall, unless any of them may answer.
 func (f *pendingCalls) awaitCall(ctx context.Context) (messageHandler, error) {
 	ctx, cancel := context.WithTimeout(ctx, nextCallWait)
 	defer cancel()
@@ -72,17 +76,17 @@ func (f *pendingCalls) awaitCall(ctx context.Context) (messageHandler, error) {
 	}
 }
 
-// answerInitialRequests has the first call of a session answer what the server wants to know
-// before it: servers ask for a client's roots when they are initialized, and
-// hold the calls that follow to them. The answers are this caller's, so callers
-// no longer share sessions. It is the same again when the client's roots changed.
+// answerInitialRequests lets the first call of a session answer the requests that the
+// server sends before it. Servers ask for a client's roots after initialize, and restrict
+// later calls to them. Such answers are this caller's alone, so clients stop sharing
+// sessions. The same happens when the client's roots changed.
 func (s *Server) answerInitialRequests(ctx context.Context, sess *session, p messageHandler) error {
 	if !sess.mayAsk || sess.hadFirstCall.Swap(true) && !sess.rootsChanged.Load() {
 		return nil
 	}
 	s.notifyRootsChanged(ctx, sess)
-	// What it asked has come before its answer to this one. That it may not know
-	// the method is all the same.
+	// The server's requests arrive before its answer to this ping. An error is as good as
+	// an answer: the method may be unknown.
 	_, _ = sess.link.roundTrip(ctx, wire.MethodPing, nil, p)
 	asked, err := sess.link.awaitServerRequests(ctx)
 	if err != nil || !asked {
@@ -94,6 +98,7 @@ func (s *Server) answerInitialRequests(ctx context.Context, sess *session, p mes
 	return waitContext(ctx, answerSettleTime)
 }
 
+// awaitServerRequests implements link; so do the two below.
 func (l *stdioLink) awaitServerRequests(ctx context.Context) (bool, error) {
 	return l.serverRequests.waitUntilIdle(ctx)
 }

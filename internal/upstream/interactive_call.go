@@ -13,41 +13,42 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// maxParked bounds how many calls of a server wait for their clients.
+// maxParked bounds the calls of a server that wait for their clients.
 const maxParked = 256
 
-// interactiveCall is a call whose server may ask its client something. It runs on its own:
-// when the server asks, Do answers with input_required and leaves it running,
-// and the client's repeated request takes it up again.
+// interactiveCall is a call whose server may ask its client something. It runs in a
+// goroutine of its own. When the server asks, Do answers with input_required and leaves
+// the call running as a parked call. The client's repeated request, with the answers,
+// resumes it.
 type interactiveCall struct {
 	callHandler
 	s         *Server
-	abilities clientAbilities
-	principal *junctor.Principal
+	abilities clientAbilities    // of the client
+	principal *junctor.Principal // only they may resume the call
 	cancel    context.CancelFunc
 
-	questionAdded chan struct{} // signalled when there is a new question
+	questionAdded chan struct{} // holds a signal when there is a new question
 	done          chan struct{} // closed when the server has answered
 	body          []byte        // once done
 	modern        bool          // once done: the server turned out to be modern
 	err           error         // once done
 
 	questionsMu sync.Mutex
-	questions   []*question // that have no answer yet
-	lastKey     int
-	keyPrefix   string // of keys
+	questions   []*question // without an answer
+	lastKey     int         // number of the last question's key
+	keyPrefix   string      // makes keys unique among the calls of a task
 
-	expiryTimer *time.Timer // while parked; under Server.mu
+	expiryTimer *time.Timer // while the call is parked; Server.mu guards it
 }
 
 // question is a request of the server that waits for the client's answer.
 type question struct {
-	key     string
-	request []byte // {method, params}
-	answer  chan []byte
+	key     string      // in inputRequests
+	request []byte      // object with method and params
+	answer  chan []byte // has room for one, so that giving it never blocks
 }
 
-// startCall runs a request whose server may ask something.
+// startCall begins an interactive call and waits for its result or its first questions.
 func (s *Server) startCall(ctx context.Context, req *catalog.Request, a linkAccess, sink catalog.Sink) (catalog.Result, error) {
 	token := ""
 	if req.Caller.Progress {
@@ -58,7 +59,7 @@ func (s *Server) startCall(ctx context.Context, req *catalog.Request, a linkAcce
 		questionAdded: make(chan struct{}, 1), done: make(chan struct{}),
 		callHandler: callHandler{minSeverity: wire.Severity(req.Caller.LogLevel), progressToken: token, wantsProgress: token != "", keepsNotes: true},
 	}
-	// The call outlives the request that began it, and so must what it needs of it.
+	// The call may outlive this request, whose memory is reused then.
 	kept := copyRequest(req)
 	a = a.copyForKeeping()
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -77,12 +78,13 @@ func (s *Server) startCall(ctx context.Context, req *catalog.Request, a linkAcce
 	select {
 	case <-c.done:
 		req.Timing.Take(kept.Timing)
-	default: // it goes on without this request
+	default: // the call is parked and still writes its own timing
 	}
 	return res, err
 }
 
-// copyRequest copies what belongs to the caller only until Do returns.
+// copyRequest copies a request with all memory that belongs to its caller only until Do
+// returns. Arguments stay a part of the copied params, which writeParams relies on.
 func copyRequest(req *catalog.Request) *catalog.Request {
 	kept := *req
 	kept.Room = nil
@@ -103,14 +105,16 @@ func copyRequest(req *catalog.Request) *catalog.Request {
 	return &kept
 }
 
-// awaitResult gives the end of the call, or the questions that came before it.
+// awaitResult waits for the end of the call or for questions. With questions it parks the
+// call and returns the result that asks for input. If ctx ends first, it cancels the call
+// and waits until the server was told.
 func (c *interactiveCall) awaitResult(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	c.setSink(sink)
 	defer c.setSink(nil)
 	select {
 	case <-c.done:
 	case <-c.questionAdded:
-		// Others that the server asks with it are asked together.
+		// Questions that come shortly after this one are asked together with it.
 		gather := time.NewTimer(c.s.opts.Timeouts.Gather)
 		defer gather.Stop()
 		select {
@@ -118,7 +122,7 @@ func (c *interactiveCall) awaitResult(ctx context.Context, req *catalog.Request,
 			if body := c.inputRequests(); body != nil {
 				return c.s.parkCall(c, body)
 			}
-			return c.awaitResult(ctx, req, sink) // the server took them back
+			return c.awaitResult(ctx, req, sink) // the server cancelled its questions
 		case <-c.done:
 		case <-ctx.Done():
 		}
@@ -127,7 +131,7 @@ func (c *interactiveCall) awaitResult(ctx context.Context, req *catalog.Request,
 	select {
 	case <-c.done:
 	default:
-		c.cancel() // tells the server
+		c.cancel() // this also cancels the request at the server
 		<-c.done
 		return catalog.Result{}, junctor.AsError(ctx.Err())
 	}
@@ -137,13 +141,14 @@ func (c *interactiveCall) awaitResult(ctx context.Context, req *catalog.Request,
 	return c.s.shapeResult(req, c.body, c.modern)
 }
 
-// answerRequest implements peer: it waits until the client has answered.
+// answerRequest implements messageHandler: it adds a question and waits for the client's
+// answer. The error is errCallOver if the call ends before that.
 func (c *interactiveCall) answerRequest(ctx context.Context, method string, params []byte) ([]byte, error) {
 	if !c.abilities.canAnswer(method) {
 		return c.callHandler.answerRequest(ctx, method, params)
 	}
 	if method == wire.MethodRootsList && c.s != nil && c.s.effectiveIsolation() == junctor.IsolationShared {
-		c.s.isolateClients(reasonRoots) // it may keep them, and they are this client's alone
+		c.s.isolateClients(reasonRoots) // the server may keep the roots, which must not apply to other clients
 	}
 	q := &question{answer: make(chan []byte, 1)}
 	q.request = append(wire.AppendString([]byte(`{"method":`), method), '}')
@@ -168,6 +173,7 @@ func (c *interactiveCall) answerRequest(ctx context.Context, method string, para
 	}
 }
 
+// signalQuestion wakes awaitResult.
 func (c *interactiveCall) signalQuestion() {
 	select {
 	case c.questionAdded <- struct{}{}:
@@ -175,6 +181,7 @@ func (c *interactiveCall) signalQuestion() {
 	}
 }
 
+// removeQuestion removes a question that needs no answer any more.
 func (c *interactiveCall) removeQuestion(q *question) {
 	c.questionsMu.Lock()
 	defer c.questionsMu.Unlock()
@@ -186,7 +193,8 @@ func (c *interactiveCall) removeQuestion(q *question) {
 	}
 }
 
-// stripParams takes from the params of a question what held for its own hop.
+// stripParams removes from the params of a question the members of _meta that were for
+// the server's hop.
 func stripParams(params []byte) []byte {
 	meta := wire.Get(params, "_meta")
 	if meta == nil {
@@ -198,7 +206,8 @@ func stripParams(params []byte) []byte {
 	return wire.AppendObject(nil, params, []string{"_meta"})
 }
 
-// inputRequests are the open questions as inputRequests; nil when there are none.
+// inputRequests gives the open questions in the form of inputRequests; nil if there are
+// none.
 func (c *interactiveCall) inputRequests() []byte {
 	c.questionsMu.Lock()
 	defer c.questionsMu.Unlock()
@@ -212,8 +221,8 @@ func (c *interactiveCall) inputRequests() []byte {
 	return wire.AppendObject(nil, nil, nil, members...)
 }
 
-// answerQuestions hands the client's answers to whoever asked. Questions without one are
-// asked again.
+// answerQuestions hands the client's answers to the waiting requests. Questions without
+// an answer stay open and are asked again.
 func (c *interactiveCall) answerQuestions(responses []byte) {
 	c.questionsMu.Lock()
 	defer c.questionsMu.Unlock()
@@ -231,7 +240,8 @@ func (c *interactiveCall) answerQuestions(responses []byte) {
 	}
 }
 
-// parkCall leaves a call waiting for its client, and gives the result that says so.
+// parkCall keeps a call until its client answers, and gives the result that asks for the
+// input. If too many calls wait, it cancels the call.
 func (s *Server) parkCall(c *interactiveCall, requests []byte) (catalog.Result, error) {
 	handle := rand.Text()
 	s.mu.Lock()
@@ -252,7 +262,8 @@ func (s *Server) parkCall(c *interactiveCall, requests []byte) (catalog.Result, 
 	return catalog.Result{Body: body, Input: true, Held: true}, nil
 }
 
-// takeParkedCall takes a waiting call; nil when there is none.
+// takeParkedCall removes a parked call from the table; nil if there is none with this
+// handle.
 func (s *Server) takeParkedCall(handle string) *interactiveCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,7 +275,8 @@ func (s *Server) takeParkedCall(handle string) *interactiveCall {
 	return c
 }
 
-// Holds says whether a call waits here for the input that comes with a state.
+// Holds reports whether the call that a requestState belongs to is parked here, and not
+// on another replica.
 func (s *Server) Holds(state string) bool {
 	handle, ok := strings.CutPrefix(state, statePrefixParked)
 	s.mu.Lock()
@@ -272,14 +284,16 @@ func (s *Server) Holds(state string) bool {
 	return ok && s.parkedCalls[handle] != nil
 }
 
-// expireParkedCall ends a call whose client did not come back.
+// expireParkedCall cancels a call whose client did not come back in time.
 func (s *Server) expireParkedCall(handle string) {
 	if c := s.takeParkedCall(handle); c != nil {
 		c.cancel()
 	}
 }
 
-// resumeCall goes on with a call that waited.
+// resumeCall continues a parked call with the answers of its client. Handles are random,
+// but the principal is checked as well: a leaked handle must not give another caller the
+// result.
 func (s *Server) resumeCall(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	c := s.takeParkedCall(req.Input.State[len(statePrefixParked):])
 	if c == nil {

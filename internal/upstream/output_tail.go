@@ -8,17 +8,17 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// outputTailSize is how much of what a command writes is kept.
+// outputTailSize is how many bytes of a command's output are kept.
 const outputTailSize = 64 << 10
 
-// outputTail keeps the end of what is written to it. The zero tail is ready.
+// outputTail keeps the end of what is written to it. The zero value is ready.
 type outputTail struct {
 	mu     sync.Mutex
-	ring   []byte // grows to tailSize, then the oldest byte is at next
+	ring   []byte // grows to outputTailSize, then the oldest byte is at oldest
 	oldest int
 }
 
-// Write implements io.Writer, and never fails.
+// Write implements io.Writer. It never fails.
 func (t *outputTail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,7 +37,8 @@ func (t *outputTail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// keptText is what is kept, oldest first. A line whose beginning is lost is left out.
+// keptText gives the kept output, oldest first. It leaves out a first line whose
+// beginning is lost.
 func (t *outputTail) keptText() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,25 +52,26 @@ func (t *outputTail) keptText() string {
 	return all
 }
 
-// minMaskedLength is the length from which a value counts as one that could be secret:
-// shorter ones are words such as "true".
+// minMaskedLength is the length from which the value of a variable may be secret. Shorter
+// ones are words such as "true", and masking them would make the output unreadable.
 const minMaskedLength = 6
 
-// maskingWriter writes what one process says to the tail, line by line, without the
-// values of its variables and the secrets among its arguments: one that was cut in
-// two by a write is found.
+// maskingWriter writes the output of one process to the tail, line by line. It masks the
+// values of the process's variables and the secrets among its arguments. It holds back
+// incomplete lines, so that it finds a secret that two writes cut in half.
 type maskingWriter struct {
 	tail          *outputTail
-	replacer      *strings.Replacer // nil: nothing is
-	longestSecret int               // length of the longest value that is masked
+	replacer      *strings.Replacer // nil if nothing is masked
+	longestSecret int               // length of the longest masked value
 
 	mu      sync.Mutex
-	pending []byte // of a line whose end has not come
+	pending []byte // a line without its end
 }
 
-// maxPendingLine is how much of a line is waited for before it is written.
+// maxPendingLine is how much of a line is held back before it is written.
 const maxPendingLine = 16 << 10
 
+// newMaskingWriter makes a writer that masks the values of env and the secrets.
 func newMaskingWriter(to *outputTail, env, secrets []string) *maskingWriter {
 	var pairs []string
 	longest := 1
@@ -94,7 +96,7 @@ func newMaskingWriter(to *outputTail, env, secrets []string) *maskingWriter {
 	return l
 }
 
-// Write implements io.Writer, and never fails.
+// Write implements io.Writer. It never fails.
 func (l *maskingWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,20 +111,20 @@ func (l *maskingWriter) Write(p []byte) (int, error) {
 		if l.pending[len(l.pending)-1] == '\n' {
 			l.flush(0)
 		} else if len(l.pending) > maxPendingLine+l.longestSecret {
-			l.flush(l.longestSecret - 1) // it may be the beginning of one
+			l.flush(l.longestSecret - 1) // the rest may be the beginning of a secret
 		}
 	}
 	return n, nil
 }
 
-// close writes what is left of a line without an end.
+// close writes what is left of a line without an end. The tail stays usable.
 func (l *maskingWriter) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.flush(0)
 }
 
-// flush writes all but the last bytes of the line so far.
+// flush writes the pending line, except its last keep bytes.
 func (l *maskingWriter) flush(keep int) {
 	text := string(l.pending)
 	if l.replacer != nil {
@@ -133,7 +135,7 @@ func (l *maskingWriter) flush(keep int) {
 	l.pending = append(l.pending[:0], text[cut:]...)
 }
 
-// joinLastLines gives the last few lines of a text, on one line, for a message.
+// joinLastLines joins the last few lines of a text to one line, for a message.
 func joinLastLines(text string) string {
 	const lines, most = 5, 500
 	var kept []string

@@ -13,67 +13,74 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// pendingCalls are the calls under way on one link. On a stream that all of them
-// share it finds out whose a message is: an answer by its id, progress by its
-// token, and the rest, which names no call, belongs to the only one there is.
+// pendingCalls are the requests on one link that have no answer yet. On a stream that all
+// calls share, it finds the call that a message belongs to: answers by id, progress by
+// token. Other messages name no call; they belong to the only pending one, if there is
+// just one.
 type pendingCalls struct {
-	// ambiguous is told when a server asked something that could have been any
-	// of several calls', or belongs to none, and says whether any of them may
-	// answer. It is nil where no call is to be expected that could.
+	// onAmbiguous is called when the server asked something that belongs to none or any
+	// of several calls. It reports whether any of them may answer. It is nil if no call
+	// on the link can answer anything.
 	onAmbiguous func() bool
 
 	mu          sync.Mutex
 	callCount   uint64                // calls so far
-	nextRandom  func() uint64         // where ids come from; made with the first call
-	recentIDs   [recentIDCount]uint64 // ids of the last calls, around which it begins anew
+	nextRandom  func() uint64         // source of ids; made with the first call
+	recentIDs   [recentIDCount]uint64 // ring of the ids of the last calls that ended
 	byID        map[string]*pendingCall
 	byToken     map[string]*pendingCall
-	listeners   []messageHandler // hear what belongs to no call; set by listen
-	undelivered []undeliveredNote
-	closedErr   error         // why no more may begin
-	callBegun   chan struct{} // closed when a call begins that could answer; nil where nobody waits for one
+	listeners   []messageHandler  // receive what belongs to no call; set by listen
+	undelivered []undeliveredNote // notifications that wait for a listener
+	closedErr   error             // why no call may begin any more
+	callBegun   chan struct{}     // closed when a call begins that could answer; nil if nobody waits for one
 }
 
-// undeliveredNote is a note that came while nobody listened: it waits for the next who
-// does, since a subscription may be there before its listener.
+// undeliveredNote is a notification that came while nobody listened. It waits for the
+// next listener, since a subscription may begin before its listener does.
 type undeliveredNote struct {
 	method string
 	params []byte
 }
 
-const maxUndelivered = 64
+const maxUndelivered = 64 // of one link; further ones are dropped
 
-// recentIDCount is for how many calls an answer that comes after their end is taken for
-// a late one.
+// recentIDCount is how many ended calls are remembered. An answer to one of them is late,
+// and not an answer to nothing.
 const recentIDCount = 64
 
-// pendingCall is one call under way.
+// pendingCall is one request without an answer.
 type pendingCall struct {
-	id            []byte // as JSON
-	digits        [20]byte
-	numericID     uint64 // that is the id
-	progressToken string // its progress token, as JSON; "" is none
-	handler       messageHandler
-	subscriber    messageHandler       // what the server says on account of it: it is a subscription
-	response      chan callResponse    // holds one; nil where the call has an exchange of its own
-	exchange      interface{ Break() } // that exchange
-	order         uint64
-	askCount      int // how often
+	id            []byte         // as JSON
+	digits        [20]byte       // memory of id
+	numericID     uint64         // the same as id
+	progressToken string         // as JSON; "" for none
+	handler       messageHandler // of the caller; nil if it takes nothing
+	// subscriber is set if the call is a subscription: it receives the notifications that
+	// name it.
+	subscriber messageHandler
+	// response has room for one. It is nil if the call has an HTTP exchange of its own.
+	response chan callResponse
+	exchange interface{ Break() } // is broken off when the link ends
+	order    uint64               // rises with each call
+	askCount int                  // how many server requests it was given to answer
 }
 
+// callResponse is the result of a call, or its error.
 type callResponse struct {
 	result []byte
 	err    error
 }
 
-// beginCall takes a call up. params are searched for its progress token.
+// beginCall adds a call whose answer comes on the shared stream. The caller must call
+// endCall.
 func (f *pendingCalls) beginCall(params []byte, p messageHandler) (*pendingCall, error) {
 	fl := &pendingCall{}
 	return fl, f.registerCall(fl, nil, params, p)
 }
 
-// registerCall is begin for a call whose answer comes by an exchange of its own,
-// which is broken off when the link ends.
+// registerCall adds call fl and gives it an id. own is the exchange by which its answer
+// comes, or nil. params are searched for the progress token. The error has the cause
+// errNotBegun if the link has ended.
 func (f *pendingCalls) registerCall(fl *pendingCall, own interface{ Break() }, params []byte, p messageHandler) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,11 +109,10 @@ func (f *pendingCalls) registerCall(fl *pendingCall, own interface{ Break() }, p
 	return nil
 }
 
-// newID gives an id that nobody can guess: an answer that was sent before its
-// request, and that arrives when the request is there, must not fit it. It has 31
-// bits because some servers read no larger numbers, and some no texts. That is
-// enough: a wrong guess ends the connection, or is paced on a stream that all calls
-// share. The lock is held.
+// newID gives an id that nobody can guess. A server could otherwise send an answer before
+// the request, for whichever call gets that id next. Ids have 31 bits, since some servers
+// read no larger numbers, and some no strings. That is enough: a wrong guess ends the
+// connection, or is rate limited on a shared stream. The lock is held.
 func (f *pendingCalls) newID() uint64 {
 	if f.nextRandom == nil {
 		var seed [32]byte
@@ -122,7 +128,8 @@ func (f *pendingCalls) newID() uint64 {
 	}
 }
 
-// endCall forgets a call. Its peer may hear one more note that was on its way.
+// endCall removes a call. Its handler may receive one more notification that is being
+// delivered.
 func (f *pendingCalls) endCall(fl *pendingCall) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,7 +140,7 @@ func (f *pendingCalls) endCall(fl *pendingCall) {
 	}
 }
 
-// awaitResponse gives the answer of a call, or the end of ctx.
+// awaitResponse waits for the answer of a call, or for the end of ctx.
 func (fl *pendingCall) awaitResponse(ctx context.Context) ([]byte, error) {
 	select {
 	case a := <-fl.response:
@@ -143,7 +150,8 @@ func (fl *pendingCall) awaitResponse(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// failAll ends every call with err, and lets none begin.
+// failAll ends all calls with err, and lets none begin any more. Only the first call of
+// it counts.
 func (f *pendingCalls) failAll(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,16 +168,17 @@ func (f *pendingCalls) failAll(err error) {
 	}
 }
 
+// setResponse gives the call its answer. It never blocks.
 func (fl *pendingCall) setResponse(a callResponse) {
 	select {
 	case fl.response <- a:
-	default: // it has one: the server answered twice
+	default: // the server answered twice: the first answer counts
 	}
 }
 
-// deliverResponse hands a response to its call, whose bytes it keeps. A response to
-// nothing is dropped: the call may have been cancelled. One that was not asked for
-// lately is logged.
+// deliverResponse hands a response to its call, which keeps the bytes. It drops a
+// response without a call: the call may have been cancelled. If no recent call had the
+// id, it logs that.
 func (f *pendingCalls) deliverResponse(m *wire.Message, o *Options) {
 	f.mu.Lock()
 	fl := f.byID[string(m.ID)]
@@ -186,7 +195,7 @@ func (f *pendingCalls) deliverResponse(m *wire.Message, o *Options) {
 	}
 }
 
-// parseResponse gives what a response says.
+// parseResponse reads the result or error of a response.
 func parseResponse(m *wire.Message) callResponse {
 	if m.Error != nil {
 		e, ok := wire.ParseError(m.Error)
@@ -201,8 +210,8 @@ func parseResponse(m *wire.Message) callResponse {
 	return callResponse{result: m.Result}
 }
 
-// addListener sets who hears what belongs to no call, until the function that it
-// gives is called.
+// addListener adds a receiver of notifications that belong to no call. It first gets
+// those that came while nobody listened. The caller must call stop.
 func (f *pendingCalls) addListener(p messageHandler) (stop func()) {
 	f.mu.Lock()
 	f.listeners = append(slices.Clip(f.listeners), p)
@@ -219,8 +228,8 @@ func (f *pendingCalls) addListener(p messageHandler) (stop func()) {
 	}
 }
 
-// dispatchMessage takes a message of the one stream that all calls of a link share. What the
-// server asks is answered by send.
+// dispatchMessage handles a message of the stream that all calls of a link share. send
+// sends the answers to requests of the server. All but responses are rate limited.
 func (f *pendingCalls) dispatchMessage(ctx context.Context, m *wire.Message, a *serverRequests, o *Options, send func(ctx context.Context, message []byte) error) {
 	switch {
 	case m.Kind == wire.Response:
@@ -242,7 +251,7 @@ func (f *pendingCalls) dispatchMessage(ctx context.Context, m *wire.Message, a *
 	}
 }
 
-// dispatchNotification hands a notification to whom it concerns.
+// dispatchNotification hands a notification to its receivers.
 func (f *pendingCalls) dispatchNotification(method string, params []byte) {
 	f.mu.Lock()
 	var to []messageHandler
@@ -252,7 +261,8 @@ func (f *pendingCalls) dispatchNotification(method string, params []byte) {
 			to = []messageHandler{fl.handler}
 		}
 	case wire.NoteMessage:
-		// With several calls under way it is nobody's: the others must not read it.
+		// With several pending calls it goes to none: a log message of one caller must
+		// not reach another.
 		if fl := f.findOnlyCall(); fl != nil {
 			to = []messageHandler{fl.handler}
 		}
@@ -269,14 +279,15 @@ func (f *pendingCalls) dispatchNotification(method string, params []byte) {
 	}
 }
 
-// subscriptionID is the id of the request that a modern server says something on
-// account of, as JSON; "" is none.
+// subscriptionID gives the id of the subscription that a notification of a modern server
+// belongs to, as JSON; "" for none.
 func subscriptionID(params []byte) string {
 	id := wire.Get(wire.Get(params, "_meta"), wire.MetaSubscriptionID)
-	return string(bytes.Trim(id, `"`)) // ours are numbers; some make texts of them
+	return string(bytes.Trim(id, `"`)) // our ids are numbers, which some servers turn into strings
 }
 
-// findOnlyCall gives the one call under way that has a peer; the lock is held.
+// findOnlyCall gives the pending call with a handler if there is exactly one, otherwise
+// nil; the lock is held.
 func (f *pendingCalls) findOnlyCall() *pendingCall {
 	if fl, several := f.findLeastAsked(); !several {
 		return fl
@@ -284,13 +295,14 @@ func (f *pendingCalls) findOnlyCall() *pendingCall {
 	return nil
 }
 
-// findAnswerer finds who is to answer a request of the server that names no call: the
-// only call under way. With several it must not be guessed, unless all are of
-// one client: then it is the one that was asked least. Without any it waits for
-// the next one: servers ask between calls what concerns their session.
+// findAnswerer finds the handler for a request of the server that names no call. The only
+// pending call gets it. With several, guessing could leak one client's data to another,
+// so it is refused, unless all calls are of one client: then the least asked call gets
+// it. Without any, it waits for the next call: servers ask between calls about their
+// session.
 func (f *pendingCalls) findAnswerer(method string) (messageHandler, *wire.Error) {
 	if method == wire.MethodPing || !isAnswerable(method) {
-		return nil, nil // nobody has to
+		return nil, nil // the gateway answers these itself
 	}
 	f.mu.Lock()
 	fl, several := f.findLeastAsked()
@@ -310,7 +322,7 @@ func (f *pendingCalls) findAnswerer(method string) (messageHandler, *wire.Error)
 	return f.newAnswerer(fl), nil
 }
 
-// newAnswerer makes the peer of a question out of a call, which may be nil.
+// newAnswerer makes the handler of a server request from a call, which may be nil.
 func (f *pendingCalls) newAnswerer(fl *pendingCall) *nextCallAnswerer {
 	if fl == nil {
 		return &nextCallAnswerer{calls: f}
@@ -321,8 +333,8 @@ func (f *pendingCalls) newAnswerer(fl *pendingCall) *nextCallAnswerer {
 	return &nextCallAnswerer{calls: f, firstHandler: fl.handler}
 }
 
-// findLeastAsked gives the call under way with a peer that was asked least, the
-// oldest of those, and says whether there are others; the lock is held.
+// findLeastAsked gives the pending call with a handler that got the fewest requests, the
+// oldest of those, and reports whether there are others; the lock is held.
 func (f *pendingCalls) findLeastAsked() (found *pendingCall, several bool) {
 	for _, fl := range f.byID {
 		switch {

@@ -9,46 +9,50 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Rests of a command whose children end by themselves: the first after one, each
-// twice as long as the one before, all with jitter.
+// Delays between starts of a command whose processes exit by themselves. The first
+// follows one such exit, and each is twice as long as the one before. All have jitter.
 const (
 	firstRestartDelay = 250 * time.Millisecond
 	maxRestartDelay   = time.Minute
-	maxAwaitedDelay   = 2 * time.Second // a rest that is waited for rather than refused
-	stableAfter       = time.Minute     // a child that lived so long did not fail at its start
+	// maxAwaitedDelay is the longest delay that a caller waits for. If it is longer,
+	// starting fails at once.
+	maxAwaitedDelay = 2 * time.Second
+	// stableAfter is the age from which a process counts as having started well.
+	stableAfter = time.Minute
 )
 
-// exitKind is why a child is no more.
+// exitKind is how the exit of a process counts.
 type exitKind int32
 
 const (
-	exitFault        exitKind = iota // it crashed, or could not be talked to
-	exitAfterLongRun                 // it crashed after a long life
-	exitNeutral                      // it was stopped before it had answered
-	exitStopped                      // it was stopped
+	exitFault        exitKind = iota // it crashed, or did not speak MCP
+	exitAfterLongRun                 // it crashed after stableAfter
+	exitNeutral                      // we stopped it before it had answered
+	exitStopped                      // we stopped it
 )
 
-// processPool counts the children of one command and keeps a command that crashes from
-// being started again and again.
+// processPool counts the processes of one command, and delays the restart of a command
+// that crashes again and again. The zero value is ready.
 type processPool struct {
 	mu           sync.Mutex
 	running      int
 	exiting      int           // of those running: told to end
-	exited       chan struct{} // closed when one has ended; nil while nobody waits for that
+	exited       chan struct{} // closed when one has ended; nil if nobody waits for that
 	failures     int           // in a row
-	restUntil    time.Time     // before it none is started
-	skipDiscover bool          // it cannot stand server/discover: begin with initialize
+	restUntil    time.Time     // none is started before
+	skipDiscover bool          // the command crashes on server/discover: begin with initialize
 }
 
-// countRunning is how many children there are.
+// countRunning gives the number of processes, including those that are exiting.
 func (c *processPool) countRunning() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.running
 }
 
-// admitProcess admits one more child, after the command's rest, and after those that are
-// on their way out where there is no room before.
+// admitProcess admits one more process. It waits for a short restart delay, and for an
+// exiting process if there is no room before. beginExit and finishExit must follow if it
+// returns nil.
 func (c *processPool) admitProcess(ctx context.Context, id string, most int) error {
 	if most <= 0 {
 		most = defaultSharedProcesses
@@ -59,7 +63,7 @@ func (c *processPool) admitProcess(ctx context.Context, id string, most int) err
 			return err
 		}
 		if left != nil {
-			wait = maxRestartDelay // of no account: the child that is leaving will have
+			wait = maxRestartDelay // the exiting process ends long before
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -73,6 +77,8 @@ func (c *processPool) admitProcess(ctx context.Context, id string, most int) err
 	}
 }
 
+// tryAdmit admits one more process if it can do so now. Otherwise it returns what to wait
+// for: a time, a channel, or neither and an error.
 func (c *processPool) tryAdmit(id string, most int) (wait time.Duration, left <-chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,8 +108,8 @@ func (c *processPool) tryAdmit(id string, most int) (wait time.Duration, left <-
 	return 0, nil, nil
 }
 
-// beginExit notes that a child is on its way out, and how that counts. leave must
-// follow.
+// beginExit records that a process is on its way out, and how that counts. finishExit
+// must follow.
 func (c *processPool) beginExit(how exitKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +129,7 @@ func (c *processPool) beginExit(how exitKind) {
 	c.restUntil = time.Now().Add(rest/2 + rand.N(rest/2)) //nolint:gosec // jitter decides nothing
 }
 
-// finishExit counts a child out that has ended.
+// finishExit counts out a process that has ended.
 func (c *processPool) finishExit() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,12 +141,14 @@ func (c *processPool) finishExit() {
 	}
 }
 
+// skipsDiscover reports whether links begin with initialize.
 func (c *processPool) skipsDiscover() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.skipDiscover
 }
 
+// setSkipDiscover sets whether links begin with initialize.
 func (c *processPool) setSkipDiscover(yes bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,27 +10,28 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// maxServerRequests bounds how many questions of a server wait for their answers on one
-// link: each holds a goroutine.
+// maxServerRequests bounds the requests of a server that wait for an answer on one link,
+// since each holds a goroutine.
 const maxServerRequests = 64
 
-// serverRequests are the requests of a legacy server that wait for an answer.
+// serverRequests are the requests of a legacy server that have no answer yet. The zero
+// value is ready.
 type serverRequests struct {
 	mu          sync.Mutex
 	cancels     map[string]context.CancelFunc // by id as the server wrote it
 	answering   sync.WaitGroup
 	closed      bool
-	everAsked   bool          // there has been one, pings apart
-	oneAnswered chan struct{} // closed when one was answered; nil where nobody waits for that
+	everAsked   bool          // there has been a request other than ping
+	oneAnswered chan struct{} // closed when one was answered; nil if nobody waits for that
 }
 
-// startAnswer answers a request of the server: p answers, send takes the response.
-// refused, when not nil, is the answer. It does not block. When ctx ends, the
-// question is dropped.
+// startAnswer answers a request of the server in a goroutine: p answers it, and send
+// sends the response. If refused is not nil, it is the answer. When ctx ends, the request
+// is dropped. startAnswer does not block, since the reader of the link calls it.
 func (a *serverRequests) startAnswer(ctx context.Context, m *wire.Message, p messageHandler, refused *wire.Error, send func(ctx context.Context, message []byte)) {
 	id, method, params := bytes.Clone(m.ID), m.Method, bytes.Clone(m.Params)
 	switch {
-	case method == wire.MethodPing: // is answered by nobody in particular
+	case method == wire.MethodPing: // is answered without a handler
 	case !isAnswerable(method):
 		refused = &wire.Error{Code: wire.CodeMethodNotFound, Message: "this client does not know the method " + clipText(method)}
 	case refused == nil && p == nil:
@@ -45,7 +46,7 @@ func (a *serverRequests) startAnswer(ctx context.Context, m *wire.Message, p mes
 		a.cancels = map[string]context.CancelFunc{}
 	}
 	if len(a.cancels) >= 2*maxServerRequests || a.cancels[string(id)] != nil {
-		return // a server that floods, or uses an id twice, gets no answer
+		return // a server that floods or repeats an id gets no answer
 	}
 	if len(a.cancels) >= maxServerRequests {
 		refused = &wire.Error{Code: wire.CodeInternal, Message: "too many requests wait for an answer"}
@@ -62,6 +63,7 @@ func (a *serverRequests) startAnswer(ctx context.Context, m *wire.Message, p mes
 	})
 }
 
+// removeRequest removes a request that was answered or dropped.
 func (a *serverRequests) removeRequest(id []byte) {
 	a.mu.Lock()
 	cancel := a.cancels[string(id)]
@@ -74,7 +76,8 @@ func (a *serverRequests) removeRequest(id []byte) {
 	cancel()
 }
 
-// waitUntilIdle waits until no question is open, and says whether there has ever been one.
+// waitUntilIdle waits until no request is open, and reports whether there has ever been
+// one.
 func (a *serverRequests) waitUntilIdle(ctx context.Context) (some bool, err error) {
 	for {
 		a.mu.Lock()
@@ -95,7 +98,7 @@ func (a *serverRequests) waitUntilIdle(ctx context.Context) (some bool, err erro
 	}
 }
 
-// cancelRequest drops a question that the server no longer wants answered.
+// cancelRequest drops a request that the server has cancelled.
 func (a *serverRequests) cancelRequest(id []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,7 +107,7 @@ func (a *serverRequests) cancelRequest(id []byte) {
 	}
 }
 
-// close drops all questions and waits until nobody answers them any more.
+// close drops all requests and waits for their goroutines.
 func (a *serverRequests) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -115,6 +118,7 @@ func (a *serverRequests) close() {
 	a.answering.Wait()
 }
 
+// isAnswerable reports whether a client may get requests with this method.
 func isAnswerable(method string) bool {
 	switch method {
 	case wire.MethodPing, wire.MethodElicitationCreate, wire.MethodSamplingCreateMessage, wire.MethodRootsList:
@@ -123,6 +127,7 @@ func isAnswerable(method string) bool {
 	return false
 }
 
+// buildResponse makes the response to a request of the server.
 func buildResponse(ctx context.Context, id []byte, method string, params []byte, p messageHandler, refused *wire.Error) []byte {
 	if method == wire.MethodPing {
 		return wire.AppendResult(nil, id, nil)

@@ -224,7 +224,7 @@ type nopHandler struct{}
 func (nopHandler) handleNotification(string, []byte) {}
 
 // answerRequest implements messageHandler.
-func (nopHandler) answerRequest(context.Context, string, []byte) ([]byte, error) { //nolint:unparam // as peer wants it
+func (nopHandler) answerRequest(context.Context, string, []byte) ([]byte, error) { //nolint:unparam // messageHandler has this signature
 	return nil, &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
 }
 
