@@ -18,44 +18,47 @@ import (
 )
 
 const (
-	// maxResumes is how often in a row a broken stream is taken up again
-	// without anything new on it.
+	// maxResumes is how often in a row a broken stream is resumed without anything new on
+	// it.
 	maxResumes = 5
-	// defaultStreamRetry is how long a stream is left alone that broke, unless the
-	// server said otherwise.
+	// defaultStreamRetry is the pause before a broken stream is resumed, unless the
+	// server named another.
 	defaultStreamRetry = 500 * time.Millisecond
 	maxStreamRetry     = 30 * time.Second
-	// minStreamRetry is the least: a server that says less would be asked without pause.
+	// minStreamRetry is the shortest pause. A server that names less would be asked
+	// without end.
 	minStreamRetry = 100 * time.Millisecond
-	// drainTimeout is how long the end of a stream is waited for after its answer,
-	// to use the connection again.
+	// drainTimeout is how long the end of a stream is awaited after its answer, to reuse
+	// the connection.
 	drainTimeout = 250 * time.Millisecond
 )
 
-// httpExchange is one POST and its answer.
+// httpExchange is one POST and its answer, which may be a stream. One goroutine uses it;
+// only Break may come from others. closeExchange must be called at the end.
 type httpExchange struct {
 	link    *httpLink
-	id      []byte
+	id      []byte // of the request, as JSON
 	handler messageHandler
-	buffer  *[]byte     // for the answer; nil is new memory
-	party   limit.Party // whose memory the answer takes
+	buffer  *[]byte     // for the answer; nil allocates
+	party   limit.Party // whose byte budget pays for the answer
 
-	call       pendingCall
-	openBuffer [96]byte // the beginning of the request
+	call       pendingCall // its entry in the link's pending calls
+	openBuffer [96]byte    // memory for the beginning of the request
 
-	lineReply egress.Reply    // over a line
-	ctx       context.Context // of what ends with the exchange; nil before there is anything
-	release   func()          // ends it
-	drained   bool            // somebody else calls release
+	lineReply egress.Reply // the answer, if a line is used
+	// ctx ends with the exchange or the link. boundContext makes it, and release ends it.
+	ctx     context.Context
+	release func()
+	drained bool // a background goroutine calls release
 
-	gotUnasked bool     // an answer came that was for no request of this exchange
-	conn       net.Conn // that an HTTP client used; nil over a line
+	gotUnasked bool     // an answer came that belongs to no request of this exchange
+	conn       net.Conn // connection of the HTTP client; nil over a line
 
-	lastID string        // of the stream's events
-	retry  time.Duration // as the server said
+	lastID string        // of the events on the stream
+	retry  time.Duration // as the server set it
 }
 
-// postRequest sends a request.
+// postRequest sends a request. Over a line, it sends the params without copying them.
 func (x *httpExchange) postRequest(ctx context.Context, method string, params []byte) (httpReply, error) {
 	if x.link.line == nil || len(params) == 0 {
 		return x.postMessage(ctx, method, params, wire.AppendRequest(nil, x.id, method, params))
@@ -64,21 +67,22 @@ func (x *httpExchange) postRequest(ctx context.Context, method string, params []
 	return x.postParts(ctx, method, params, begin, append(params, '}'))
 }
 
-// postMessage sends a message as it is. params are those in it.
+// postMessage sends a complete message. params are those in it, for the headers.
 func (x *httpExchange) postMessage(ctx context.Context, method string, params, message []byte) (httpReply, error) {
 	if x.link.line != nil {
 		return x.postParts(ctx, method, params, message)
 	}
 	l := x.link
 	ctx = httptrace.WithClientTrace(x.boundContext(ctx), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { x.conn = got.Conn }})
-	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), message) //nolint:bodyclose // the reply's reader does
+	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), message) //nolint:bodyclose // the reader of the reply closes it
 	if err != nil {
 		return httpReply{}, err
 	}
 	return newReply(resp), nil
 }
 
-// postParts sends a message over the line.
+// postParts sends a message in parts over the line. If the server redirects, an HTTP
+// client follows, which checks the new address.
 func (x *httpExchange) postParts(ctx context.Context, method string, params []byte, parts ...[]byte) (httpReply, error) {
 	head, err := x.link.current.Load().lineHead()
 	if err != nil {
@@ -89,7 +93,7 @@ func (x *httpExchange) postParts(ctx context.Context, method string, params []by
 		return httpReply{}, err
 	}
 	if x.lineReply.Redirects() {
-		resp, err := x.lineReply.Follow(x.boundContext(ctx), x.link.requestHeader(method, params), bytes.Join(parts, nil)) //nolint:bodyclose // the reply's reader does
+		resp, err := x.lineReply.Follow(x.boundContext(ctx), x.link.requestHeader(method, params), bytes.Join(parts, nil)) //nolint:bodyclose // the reader of the reply closes it
 		if err != nil {
 			return httpReply{}, transportError(ctx, err)
 		}
@@ -98,7 +102,7 @@ func (x *httpExchange) postParts(ctx context.Context, method string, params []by
 	return httpReply{status: x.lineReply.Status, length: x.lineReply.Length, header: &x.lineReply, body: &x.lineReply}, nil
 }
 
-// boundContext gives a context that ends with the exchange, or with the link.
+// boundContext gives a context that ends with the exchange or with the link.
 func (x *httpExchange) boundContext(ctx context.Context) context.Context {
 	if x.ctx == nil {
 		var cancel context.CancelFunc
@@ -109,9 +113,10 @@ func (x *httpExchange) boundContext(ctx context.Context) context.Context {
 	return x.ctx
 }
 
-// Break ends the exchange from elsewhere: the link is closed.
+// Break aborts the exchange from another goroutine: the link is being closed.
 func (x *httpExchange) Break() { x.lineReply.Break() }
 
+// closeExchange releases the connection and the context.
 func (x *httpExchange) closeExchange() {
 	if x.release != nil && !x.drained {
 		x.release()
@@ -119,7 +124,9 @@ func (x *httpExchange) closeExchange() {
 	_ = x.lineReply.Close()
 }
 
-// readResult gives the result that an answer holds.
+// readResult reads the answer of a request, from a body or a stream, and closes the body.
+// An answer to another request is an error, even beside the right one: the connection
+// cannot be trusted any more.
 func (x *httpExchange) readResult(ctx context.Context, resp httpReply) ([]byte, error) {
 	if resp.status != http.StatusOK {
 		defer discardBody(resp.body)
@@ -165,9 +172,8 @@ func (x *httpExchange) readResult(ctx context.Context, resp httpReply) ([]byte, 
 	return found.result, found.err
 }
 
-// rejectMisplaced is the error of an answer to another request than the one that was
-// sent. The connection is not used again: what comes on it next may be an answer
-// to nothing, too.
+// rejectMisplaced gives the error of an answer to another request. It also closes the
+// connection: the next response on it may be an answer to nothing as well.
 func (x *httpExchange) rejectMisplaced() error {
 	x.lineReply.Break()
 	if x.conn != nil {
@@ -176,16 +182,18 @@ func (x *httpExchange) rejectMisplaced() error {
 	return x.upstreamError("answered another request than the one it was sent")
 }
 
+// upstreamError is an error of the server with CodeUpstream.
 func (x *httpExchange) upstreamError(what string) error {
 	return junctor.Errorf(junctor.CodeUpstream, "server %s %s", x.link.opts.ID, what)
 }
 
+// brokenError is upstreamError with a cause.
 func (x *httpExchange) brokenError(what string, cause error) error {
 	return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.link.opts.ID + " " + what, Cause: cause}
 }
 
-// forEachMessage hands the messages of a body to take: one, or those of a batch,
-// which one legacy version has. m is where one is read into.
+// forEachMessage parses the messages of a body and calls take for each: one message, or a
+// batch, which one legacy version has. m is the memory for a single message.
 func forEachMessage(m *wire.Message, body []byte, take func(*wire.Message)) error {
 	if !wire.IsBatch(body) {
 		if err := m.Parse(body); err != nil {
@@ -204,12 +212,11 @@ func forEachMessage(m *wire.Message, body []byte, take func(*wire.Message)) erro
 	return nil
 }
 
-// handleMessage handles one message of the exchange's stream and says whether it is the
-// answer.
+// handleMessage handles one message of the exchange and reports whether it is the answer.
 func (x *httpExchange) handleMessage(ctx context.Context, m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Response:
-		if bytes.Equal(m.ID, x.id) || m.ID == nil && m.Error != nil { // of a request that it could not read
+		if bytes.Equal(m.ID, x.id) || m.ID == nil && m.Error != nil { // the server could not read the request, and so not its id
 			return true
 		}
 		x.gotUnasked = true
@@ -217,12 +224,13 @@ func (x *httpExchange) handleMessage(ctx context.Context, m *wire.Message) bool 
 		x.routeNotification(m)
 	case wire.Request:
 		x.link.opts.limits.paceMessage()
-		// On the stream of a call, it is that call's, and ends with it.
+		// A request on the stream of a call belongs to that call, and ends with it.
 		x.link.answerServerRequest(x.boundContext(ctx), m, x.handler, x.link.refuseModernRequest())
 	}
 	return false
 }
 
+// routeNotification passes a notification on the stream of a call to its receiver.
 func (x *httpExchange) routeNotification(m *wire.Message) {
 	x.link.opts.limits.paceMessage()
 	switch m.Method {
@@ -237,8 +245,8 @@ func (x *httpExchange) routeNotification(m *wire.Message) {
 	}
 }
 
-// refuseModernRequest is the answer to requests of a server of the modern era, which has
-// none.
+// refuseModernRequest is the answer to requests of a modern server, which must not send
+// any; nil for a legacy one.
 func (l *httpLink) refuseModernRequest() *wire.Error {
 	if !l.modernEra {
 		return nil
@@ -246,8 +254,8 @@ func (l *httpLink) refuseModernRequest() *wire.Error {
 	return &wire.Error{Code: wire.CodeInvalidRequest, Message: "a server of this protocol version sends no requests; answer with input_required"}
 }
 
-// readStream reads events until the answer is among them. A legacy stream that
-// breaks is taken up again where it stopped.
+// readStream reads events until the answer is among them. A legacy stream that breaks is
+// resumed where it stopped. It closes the body.
 func (x *httpExchange) readStream(ctx context.Context, body io.ReadCloser) ([]byte, error) {
 	for failures := 0; ; {
 		found, progressed, err := x.readUntilResponse(ctx, body)
@@ -271,7 +279,7 @@ func (x *httpExchange) readStream(ctx context.Context, body io.ReadCloser) ([]by
 	}
 }
 
-// streamError is why a stream gave no answer.
+// streamError is the error of a stream that ended without an answer.
 func (x *httpExchange) streamError(err error) error {
 	if errors.Is(err, wire.ErrTooLong) {
 		return tooLargeError(x.link.opts.MaxBytes)
@@ -282,7 +290,7 @@ func (x *httpExchange) streamError(err error) error {
 	return x.brokenError("ended its stream without an answer", err)
 }
 
-// resumeStream asks for the rest of a stream, once the server wants to be asked.
+// resumeStream opens the rest of a stream, after the pause that the server asked for.
 func (x *httpExchange) resumeStream(ctx context.Context) (*http.Response, error) {
 	var last error
 	for range maxResumes {
@@ -298,13 +306,14 @@ func (x *httpExchange) resumeStream(ctx context.Context) (*http.Response, error)
 		}
 	}
 	if isLinkOver(last) || statusOf(last) != 0 {
-		// The request was taken; what became of it is not known.
+		// The server has taken the request, so it may have run.
 		return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.link.opts.ID + " broke off its answer and gives no more of it", Cause: errInterrupted}
 	}
 	return nil, last
 }
 
-// openEventStream opens a legacy event stream, where lastID names one.
+// openEventStream opens a legacy event stream with GET. lastID resumes a stream after
+// that event; "" opens the session's own.
 func (l *httpLink) openEventStream(ctx context.Context, lastID string) (*http.Response, error) {
 	h := l.currentHeader().Clone()
 	delete(h, "Content-Type")
@@ -326,8 +335,8 @@ func (l *httpLink) openEventStream(ctx context.Context, lastID string) (*http.Re
 	return resp, nil
 }
 
-// readUntilResponse reads one stream to its end or to the answer. progressed says that
-// there was anything on it.
+// readUntilResponse reads one stream to its end or to the answer. progressed reports
+// whether anything came on it. It closes the body, unless drainStream does so later.
 func (x *httpExchange) readUntilResponse(ctx context.Context, body io.ReadCloser) (found *callResponse, progressed bool, err error) {
 	r := wire.NewEventReader(body, int(x.link.opts.MaxBytes))
 	room := x.link.opts.memoryFor(ctx, x.party)
@@ -376,10 +385,11 @@ func (x *httpExchange) readUntilResponse(ctx context.Context, body io.ReadCloser
 	}
 }
 
-// messageMemory is the memory of one message after the other on a stream, which is who's
-// until it is of no more use.
+// messageMemory pays for the memory of one message after the other on a stream. Settle
+// gives it back when the message is no longer needed.
 type messageMemory struct{ *limit.ByteGrowth }
 
+// memoryFor makes the memory of a stream, which the byte budget of who pays for.
 func (o *Options) memoryFor(ctx context.Context, who limit.Party) messageMemory {
 	return messageMemory{o.Bytes.Growth(ctx, who, o.MaxBytes+1)}
 }
@@ -393,7 +403,8 @@ func (g messageMemory) growBuffer(buf []byte, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// keepEventData gives the data of an event for keeps: that of a long one as it is.
+// keepEventData makes the data of an event valid beyond the next read. It copies short
+// data, and takes the reader's buffer for long data.
 func keepEventData(r *wire.EventReader, data []byte) []byte {
 	if len(data) <= limit.UncountedBytes {
 		return bytes.Clone(data)
@@ -402,8 +413,8 @@ func keepEventData(r *wire.EventReader, data []byte) []byte {
 	return data
 }
 
-// drainStream reads to the end of a stream that has nothing more to say, so that its
-// connection can be used again, and closes it if that takes long.
+// drainStream reads a stream to its end after the answer, so that its connection can be
+// reused. It closes the stream if that takes long.
 func (x *httpExchange) drainStream(body io.ReadCloser) {
 	if body == io.ReadCloser(&x.lineReply) {
 		x.lineReply.Leave()
@@ -421,6 +432,7 @@ func (x *httpExchange) drainStream(body io.ReadCloser) {
 	}
 }
 
+// streamRetryDelay bounds the pause that a server asked for.
 func streamRetryDelay(d time.Duration) time.Duration {
 	if d <= 0 {
 		return defaultStreamRetry
@@ -428,7 +440,7 @@ func streamRetryDelay(d time.Duration) time.Duration {
 	return min(max(d, minStreamRetry), maxStreamRetry)
 }
 
-// waitContext waits, or gives the reason why it did not.
+// waitContext waits for d. It returns an error if ctx ends first.
 func waitContext(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

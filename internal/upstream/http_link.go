@@ -15,16 +15,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// noticeTimeout is how long a server is waited for that is told something on the way
-// out: that a call is cancelled, or a session over.
+// noticeTimeout bounds the notices that nobody waits for: that a call is cancelled, or
+// that a session has ended.
 const noticeTimeout = 2 * time.Second
 
-// httpLink is a link over Streamable HTTP, of either era. A modern one has no
-// state but its credentials; a legacy one has a session.
+// httpLink is a link over Streamable HTTP, of either era. A modern one has no state but
+// its credentials; a legacy one has a session.
+//
+// Each call has an HTTP exchange of its own (httpExchange). Messages that belong to no
+// call come on the stream that listen opens.
 type httpLink struct {
 	handshakeInfo
 	opts         *Options
-	paramHeaders func(tool string) []wire.ParamHeader // which arguments a tool wants in headers
+	paramHeaders func(tool string) []wire.ParamHeader // which arguments of a tool go into headers, too
 	hasSession   bool                                 // the server gave a session id
 	linkHeaders
 
@@ -32,14 +35,19 @@ type httpLink struct {
 	serverRequests serverRequests
 	messages       sync.Pool // of *wire.Message, which are large
 
-	streamReady     chan struct{} // closed once the session's own stream is there, or is known not to be
+	// streamReady is closed once the session's own stream is open, or the server is known
+	// to have none. Calls that cause notifications wait for it.
+	streamReady     chan struct{}
 	streamReadyOnce sync.Once
 
-	ctx        context.Context // of the link
+	ctx        context.Context // ends with close
 	cancel     context.CancelFunc
-	background backgroundGroup // what is still to be told to the server
+	background backgroundGroup // notices to the server, and streams that are drained
 }
 
+// newHTTPLink makes a link without any traffic: the handshake has happened or follows. It
+// uses a direct connection (egress.Line) where one is possible, and otherwise the HTTP
+// client.
 func newHTTPLink(o *Options, g handshakeInfo, op linkSettings, mirrors func(string) []wire.ParamHeader) *httpLink {
 	l := &httpLink{handshakeInfo: g, opts: o, paramHeaders: mirrors, linkHeaders: linkHeaders{tokenNumber: op.tokenNumber}, streamReady: make(chan struct{})}
 	h := baseHeader(o, op.credentials)
@@ -53,7 +61,7 @@ func newHTTPLink(o *Options, g handshakeInfo, op linkSettings, mirrors func(stri
 	return l
 }
 
-// takeMessage gives one to read an answer into.
+// takeMessage gives a message to parse an answer into, from the pool.
 func (l *httpLink) takeMessage() *wire.Message {
 	if m, ok := l.messages.Get().(*wire.Message); ok {
 		return m
@@ -61,8 +69,8 @@ func (l *httpLink) takeMessage() *wire.Message {
 	return &wire.Message{}
 }
 
-// baseHeader is what every request to a server carries. Credentials come first:
-// none of them can change what the protocol says.
+// baseHeader gives the headers of every request to a server. Credentials come first, and
+// lose their protocol headers: stored credentials must not change what the protocol says.
 func baseHeader(o *Options, credentials http.Header) http.Header {
 	h := credentials.Clone()
 	if h == nil {
@@ -79,16 +87,17 @@ func baseHeader(o *Options, credentials http.Header) http.Header {
 	return h
 }
 
-// requestHeader are those of one POST over an HTTP client.
+// requestHeader gives the headers of one POST with an HTTP client.
 func (l *httpLink) requestHeader(method string, params []byte) http.Header {
-	h := maps.Clone(l.currentHeader()) // values are shared, and never changed
+	h := maps.Clone(l.currentHeader()) // the values are shared and never changed
 	for _, f := range l.appendFields(nil, method, params) {
 		h[f.Name] = []string{f.Value}
 	}
 	return h
 }
 
-// appendFields appends the header fields that one POST has beside those of all.
+// appendFields appends the header fields of one POST beyond those of the link: the trace,
+// and for modern servers the method and name of the request.
 func (l *httpLink) appendFields(dst []egress.Field, method string, params []byte) []egress.Field {
 	if l.opts.Traced {
 		dst = appendTrace(dst, params)
@@ -114,13 +123,12 @@ func (l *httpLink) appendFields(dst []egress.Field, method string, params []byte
 	return dst
 }
 
-// appendTrace appends the trace that a call is part of, for servers that look for
-// it in headers alone.
+// appendTrace appends the trace of a call, for servers that read it from headers alone.
 func appendTrace(dst []egress.Field, params []byte) []egress.Field {
 	meta := wire.Get(params, "_meta")
 	for _, f := range [...]struct{ key, name string }{{wire.MetaTraceparent, "Traceparent"}, {wire.MetaTracestate, "Tracestate"}} {
 		value, _ := wire.String(wire.Get(meta, f.key))
-		if value != "" && wire.EncodeHeader(value) == value { // nothing that a header cannot hold
+		if value != "" && wire.EncodeHeader(value) == value { // leave out values that a header cannot hold
 			dst = append(dst, egress.Field{Name: f.name, Value: value})
 		}
 	}
@@ -140,7 +148,8 @@ func appendMirrors(dst []egress.Field, mirrors []wire.ParamHeader, params []byte
 	return dst
 }
 
-// sendHTTP makes one HTTP request. Errors are *junctor.Error.
+// sendHTTP makes one HTTP request. Errors are *junctor.Error. The caller must close the
+// body.
 func sendHTTP(ctx context.Context, client *http.Client, method, url string, h http.Header, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -154,8 +163,8 @@ func sendHTTP(ctx context.Context, client *http.Client, method, url string, h ht
 	return resp, nil
 }
 
-// transportError gives an error of an HTTP client its code: egress has done so
-// already, unless the client's own time-out was first.
+// transportError gives an error of an HTTP client its code. egress has done so already,
+// unless the client's own time-out came first.
 func transportError(ctx context.Context, err error) error {
 	if own, ok := errors.AsType[*junctor.Error](err); ok {
 		return own
@@ -175,8 +184,8 @@ func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, 
 	return l.roundTripInto(ctx, method, params, p, nil, l.opts.serverParty())
 }
 
-// roundTripInto is roundTrip with room for the answer, which may be nil. The spare room of
-// params is written to.
+// roundTripInto is roundTrip with a buffer for the answer, which may be nil, and the
+// party whose byte budget pays for it. It writes to the spare capacity of params.
 func (l *httpLink) roundTripInto(ctx context.Context, method string, params []byte, p messageHandler, room *[]byte, who limit.Party) ([]byte, error) {
 	x := &httpExchange{link: l, handler: p, buffer: room, party: who}
 	defer x.closeExchange()
@@ -194,12 +203,12 @@ func (l *httpLink) roundTripInto(ctx context.Context, method string, params []by
 		return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed while the call ran", Cause: errInterrupted}
 	}
 	if err != nil && ctx.Err() != nil {
-		l.cancelRequest(x.id, method) //nolint:contextcheck // the call's own context has ended
+		l.cancelRequest(x.id, method) //nolint:contextcheck // the notice must go out although the call's context has ended
 	}
 	return result, err
 }
 
-// cancelRequest tells a legacy server that nobody waits for a request any more; a
+// cancelRequest notifies a legacy server that nobody waits for a request any more. A
 // modern one sees it from the closed stream.
 func (l *httpLink) cancelRequest(id []byte, method string) {
 	if l.modernEra || method == wire.MethodInitialize {
@@ -208,10 +217,11 @@ func (l *httpLink) cancelRequest(id []byte, method string) {
 	l.background.start(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
 		defer cancel()
-		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // it is not waited for
+		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // nobody waits for the outcome
 	})
 }
 
+// cancelParams are the params of a cancellation notice.
 func cancelParams(id []byte) []byte {
 	return append(append([]byte(`{"requestId":`), id...), `,"reason":"the caller no longer waits"}`...)
 }
@@ -221,7 +231,8 @@ func (l *httpLink) notify(ctx context.Context, method string, params []byte) err
 	return l.postOneWay(ctx, method, params, wire.AppendNotification(nil, method, params))
 }
 
-// postOneWay sends what has no answer: a notification, or a response.
+// postOneWay sends a message without an answer: a notification, or a response. method and
+// params are those of a notification, for the headers.
 func (l *httpLink) postOneWay(ctx context.Context, method string, params, message []byte) error {
 	x := &httpExchange{link: l}
 	defer x.closeExchange()
@@ -236,7 +247,8 @@ func (l *httpLink) postOneWay(ctx context.Context, method string, params, messag
 	return nil
 }
 
-// answerServerRequest answers a request of the server. ctx is that of the stream it came on.
+// answerServerRequest answers a request of the server. ctx is that of the stream it came
+// on, and ends the request with it.
 func (l *httpLink) answerServerRequest(ctx context.Context, m *wire.Message, p messageHandler, refused *wire.Error) {
 	l.serverRequests.startAnswer(ctx, m, p, l.opts.checkServerRequest(m, refused), func(ctx context.Context, message []byte) {
 		if err := l.postOneWay(ctx, "", nil, message); err != nil {
@@ -245,9 +257,9 @@ func (l *httpLink) answerServerRequest(ctx context.Context, m *wire.Message, p m
 	})
 }
 
-// close implements link.
+// close implements link. It also ends the session at the server.
 func (l *httpLink) close() error {
-	l.cancel() // first: what ends now ends because of it
+	l.cancel() // first: calls that fail from here on report that the link was closed
 	l.pending.failAll(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errInterrupted})
 	l.serverRequests.close()
 	l.background.close()

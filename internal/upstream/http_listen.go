@@ -15,7 +15,7 @@ import (
 func (l *httpLink) listen(ctx context.Context, params []byte, p messageHandler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(l.ctx, cancel)() //nolint:contextcheck // the link's end is the stream's, too
+	defer context.AfterFunc(l.ctx, cancel)() //nolint:contextcheck // the stream must end with the link, too
 	if l.modernEra {
 		return l.listenModern(ctx, params, p)
 	}
@@ -23,7 +23,9 @@ func (l *httpLink) listen(ctx context.Context, params []byte, p messageHandler) 
 	return l.listenLegacy(ctx)
 }
 
-// listenModern keeps a subscriptions/listen open. Each note on it is p's.
+// listenModern keeps one subscriptions/listen request open. p gets all notifications on
+// it. An error as its answer means errNoStream; a result means that the server ended the
+// stream and may be asked again.
 func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHandler) error {
 	fl, err := l.pending.beginCall(params, nil)
 	if err != nil {
@@ -50,7 +52,7 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHan
 		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
 			p.handleNotification(m.Method, m.Params)
 		case m.Kind == wire.Response && bytes.Equal(m.ID, fl.id):
-			ended = m.Error != nil // else: over, and may be begun again
+			ended = m.Error != nil // a result only ends this stream
 		}
 	})
 	if ended {
@@ -59,7 +61,8 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHan
 	return streamEndedError(ctx, l.opts.ID, err)
 }
 
-// listenLegacy keeps the GET stream of a session open.
+// listenLegacy keeps the GET stream of a session open. It reconnects with growing pauses,
+// and gives up after maxResumes attempts without an event.
 func (l *httpLink) listenLegacy(ctx context.Context) error {
 	lastID, retry := "", time.Duration(0)
 	for failures := 0; ; {
@@ -99,7 +102,7 @@ func (l *httpLink) listenLegacy(ctx context.Context) error {
 	}
 }
 
-// dispatchMessage takes a message that came on the session's own stream.
+// dispatchMessage handles a message on the session's own stream, which names no call.
 func (l *httpLink) dispatchMessage(ctx context.Context, m *wire.Message) {
 	l.opts.limits.paceMessage()
 	switch {
@@ -113,8 +116,9 @@ func (l *httpLink) dispatchMessage(ctx context.Context, m *wire.Message) {
 	}
 }
 
-// readEvents reads a stream to its end: each event, then the messages in it.
-// What is no message is skipped: the stream belongs to nobody in particular.
+// readEvents reads a stream to its end. It calls each for every event, and then take for
+// the messages in it. It skips events that hold no message, since no call depends on the
+// stream.
 func readEvents(body interface{ Read([]byte) (int, error) }, most int, room messageMemory, each func(*wire.Event), take func(*wire.Message)) error {
 	r := wire.NewEventReader(body, most)
 	r.GrowWith(room.growBuffer)
@@ -133,7 +137,8 @@ func readEvents(body interface{ Read([]byte) (int, error) }, most int, room mess
 	}
 }
 
-// streamEndedError is why a stream ended that should have gone on.
+// streamEndedError is the error of a stream that ended too early, or that of ctx if it
+// has ended.
 func streamEndedError(ctx context.Context, id string, err error) error {
 	if ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())

@@ -6,39 +6,40 @@ import (
 	"time"
 )
 
-// A server decides how much it says by itself. What that costs is decided here:
-// how often lists are read again, how many messages that nobody asked for are read in
-// a second, and how often one message is logged.
+// A server decides how many messages it sends by itself. This file bounds what that
+// costs: how often lists are read again, how many such messages are handled in a second,
+// and how often one warning is logged.
 
 const (
-	// rereadPause is the least time between two readings of lists that a server
-	// says have changed; from rereadStorm on in a row it doubles, to maxReread.
+	// rereadPause is the shortest time between two readings of lists that the server says
+	// have changed. After rereadStreak readings in a row it doubles each time, up to
+	// maxRereadPause.
 	rereadPause    = time.Second
 	rereadStreak   = 5
 	maxRereadPause = 30 * time.Second
-	// rereadCalm is for how long after the pause a server has to be quiet for its
-	// next change to be read at once.
+	// rereadCalm is how long after the pause a server must be quiet for its next change
+	// to be read at once.
 	rereadCalm = 5 * time.Second
 
-	// noteBurst notifications, requests and answers to nothing of a server are read as
-	// fast as they come, and then noteRate in a second: the connection fills up, and
-	// the server waits.
+	// noteBurst messages of a server are handled as fast as they come, then noteRate in a
+	// second. Notifications, requests and answers to nothing count. The reader then
+	// waits, the connection fills up, and the server has to wait.
 	noteBurst = 2000
 	noteRate  = 500
 
-	// warnWindow is how long a warning is not repeated.
+	// warnWindow is the time in which a warning is not repeated.
 	warnWindow = 10 * time.Second
-	// updatePause is the least time between two that a resource changed.
+	// updatePause is the shortest time between two notifications that a resource changed.
 	updatePause = time.Second
 )
 
-// rereadPacer paces how often lists are read again.
+// rereadPacer decides when lists are read again. One goroutine uses it.
 type rereadPacer struct {
-	last   time.Time // when they were read last because of a change
-	streak int       // how often in a row
+	last   time.Time // when lists were last read because of a change
+	streak int       // readings in a row
 }
 
-// minPause is the least time between the last reading and the next.
+// minPause is the shortest time between the last reading and the next.
 func (r *rereadPacer) minPause() time.Duration {
 	if r.streak == 0 {
 		return 0
@@ -46,7 +47,7 @@ func (r *rereadPacer) minPause() time.Duration {
 	return min(rereadPause<<min(max(r.streak-rereadStreak, 0), 5), maxRereadPause)
 }
 
-// nextWait gives how long to wait until the lists may be read again.
+// nextWait gives the time to wait before the lists may be read again.
 func (r *rereadPacer) nextWait(now time.Time) time.Duration {
 	if now.Sub(r.last) > r.minPause()+rereadCalm {
 		r.streak = 0
@@ -54,33 +55,36 @@ func (r *rereadPacer) nextWait(now time.Time) time.Duration {
 	return max(r.minPause()-now.Sub(r.last), listSettleTime)
 }
 
-// recordRead notes that they were read.
+// recordRead records that the lists were read.
 func (r *rereadPacer) recordRead(now time.Time) {
 	r.last = now
 	r.streak++
 }
 
-// serverLimits bounds what all links of a server may cost together.
+// serverLimits bounds the costs of all links of a server together. A nil value has no
+// limits.
 type serverLimits struct {
 	now func() time.Time
 
 	mu         sync.Mutex
-	noteTokens float64 // that may be read at once
+	noteTokens float64 // messages that may be handled at once; negative is a debt
 	refilledAt time.Time
-	warnings   map[string]*warning
+	warnings   map[string]*warning // by message
 }
 
+// warning is when a message was last logged, and how often it was left out since.
 type warning struct {
 	loggedAt time.Time
 	skipped  int
 }
 
+// newServerLimits makes limits with a full burst.
 func newServerLimits(now func() time.Time) *serverLimits {
 	return &serverLimits{now: now, noteTokens: noteBurst, refilledAt: now(), warnings: map[string]*warning{}}
 }
 
-// paceMessage takes one message that nobody asked for, and waits where there are too many: whoever reads
-// the connection waits with it.
+// paceMessage counts one message that nobody asked for, and sleeps if there are too many.
+// The reader of the connection calls it, so the server has to wait as well.
 func (l *serverLimits) paceMessage() {
 	if l == nil {
 		return
@@ -90,6 +94,8 @@ func (l *serverLimits) paceMessage() {
 	}
 }
 
+// takeToken takes one token and gives the time to sleep. The debt is bounded, so that a
+// burst does not block a connection for long.
 func (l *serverLimits) takeToken() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,11 +112,11 @@ func (l *serverLimits) takeToken() time.Duration {
 	return min(time.Duration(-l.noteTokens/noteRate*float64(time.Second)), time.Second/50)
 }
 
-// warnOnce logs a constant message once in a window, with how often it was left out
-// since, and says whether it did.
+// warnOnce logs a constant message once in a window, with the number of those left out
+// since. It reports whether it logged.
 func (l *serverLimits) warnOnce(log *slog.Logger, message string, args ...any) bool {
 	if l == nil {
-		log.Warn(message, args...) //nolint:sloglint // every caller gives a constant
+		log.Warn(message, args...) //nolint:sloglint // all callers give a constant
 		return true
 	}
 	l.mu.Lock()
@@ -131,20 +137,20 @@ func (l *serverLimits) warnOnce(log *slog.Logger, message string, args ...any) b
 	if skipped > 0 {
 		args = append(args, "not_logged", skipped)
 	}
-	log.Warn(message, args...) //nolint:sloglint // every caller gives a constant
+	log.Warn(message, args...) //nolint:sloglint // all callers give a constant
 	return true
 }
 
-// updatePacer passes on that resources changed: of each at most one in updatePause, and
-// always the last.
+// updatePacer passes on that resources changed: each at most once in updatePause, and
+// always after the last change.
 type updatePacer struct {
 	mu        sync.Mutex
-	lastSent  map[string]time.Time // when each was told of last, while that counts
-	scheduled map[string]bool      // will be told of
+	lastSent  map[string]time.Time // by URI, while that counts
+	scheduled map[string]bool      // a timer will send these
 	closed    bool
 }
 
-// addUpdate takes that a resource changed. tell is called now, or later by a timer.
+// addUpdate records that a resource changed. It calls tell now, or later from a timer.
 func (u *updatePacer) addUpdate(uri string, now time.Time, tell func(uri string)) {
 	u.mu.Lock()
 	if u.lastSent == nil {
@@ -156,7 +162,7 @@ func (u *updatePacer) addUpdate(uri string, now time.Time, tell func(uri string)
 		return
 	}
 	if since >= updatePause {
-		for other, at := range u.lastSent { // what is over is forgotten
+		for other, at := range u.lastSent { // old entries have no effect any more
 			if now.Sub(at) >= updatePause {
 				delete(u.lastSent, other)
 			}
@@ -180,7 +186,7 @@ func (u *updatePacer) addUpdate(uri string, now time.Time, tell func(uri string)
 	})
 }
 
-// close has nothing told any more.
+// close ends all notifications, including scheduled ones.
 func (u *updatePacer) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()

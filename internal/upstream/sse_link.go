@@ -11,24 +11,24 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// sseLink is a link over the HTTP+SSE of 2024-11-05: one stream on which
-// everything arrives, and an address to post to.
+// sseLink is a link over HTTP+SSE of 2024-11-05: all messages of the server arrive on one
+// stream, and those of the client are posted to a URL that the stream names first.
 type sseLink struct {
 	handshakeInfo
 	opts *Options
 	linkHeaders
-	endpoint string
+	endpoint string // URL to post to
 
 	pending        pendingCalls
 	serverRequests serverRequests
-	background     backgroundGroup // the stream's reader, and what is to be told at the end
+	background     backgroundGroup // the reader of the stream, and notices to the server
 
-	ctx         context.Context // of the link
+	ctx         context.Context // ends with close, and so does the stream
 	cancel      context.CancelFunc
-	streamEnded chan struct{} // the stream is over
+	streamEnded chan struct{} // closed when the stream has ended
 }
 
-// openSSE opens the stream, waits for the address to post to, and shakes hands.
+// openSSE opens the stream, waits for the URL to post to, and does the handshake.
 func openSSE(ctx context.Context, o *Options, op linkSettings) (link, error) {
 	l := &sseLink{opts: o, linkHeaders: linkHeaders{tokenNumber: op.tokenNumber}, streamEnded: make(chan struct{})}
 	l.setHeader(baseHeader(o, op.credentials))
@@ -41,14 +41,16 @@ func openSSE(ctx context.Context, o *Options, op linkSettings) (link, error) {
 	return l, nil
 }
 
+// connectStream opens the stream and does the handshake. ctx bounds both, but not the
+// life of the stream. The caller closes the link on error.
 func (l *sseLink) connectStream(ctx context.Context, declared []byte) error {
-	// The stream lives as long as the link; opening it as long as ctx lets it.
+	// The stream lives as long as the link. Only opening it ends with ctx.
 	stop := context.AfterFunc(ctx, l.cancel)
 	defer stop()
 	h := l.currentHeader().Clone()
 	delete(h, "Content-Type")
 	h["Accept"] = []string{"text/event-stream"}
-	resp, err := sendHTTP(l.ctx, l.opts.Stream, http.MethodGet, l.opts.URL.String(), h, nil) //nolint:contextcheck // it outlives its opening
+	resp, err := sendHTTP(l.ctx, l.opts.Stream, http.MethodGet, l.opts.URL.String(), h, nil) //nolint:contextcheck // the stream outlives ctx
 	if err != nil {
 		close(l.streamEnded)
 		return contextError(ctx, err)
@@ -83,7 +85,7 @@ func (l *sseLink) connectStream(ctx context.Context, declared []byte) error {
 	return l.notify(ctx, wire.NoteInitialized, nil)
 }
 
-// contextError gives the end of ctx where that is why something failed.
+// contextError gives the error of ctx if it has ended, otherwise err.
 func contextError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())
@@ -91,7 +93,8 @@ func contextError(ctx context.Context, err error) error {
 	return err
 }
 
-// readStream takes the stream's events until it ends.
+// readStream handles the events of the stream until it ends. The first endpoint event
+// goes to endpoint. It skips what is no message: a broken message must not end all calls.
 func (l *sseLink) readStream(body io.ReadCloser, endpoint chan<- string) {
 	defer body.Close()
 	r := wire.NewEventReader(body, int(l.opts.MaxBytes))
@@ -122,8 +125,8 @@ func (l *sseLink) failStream(err error) {
 	close(l.streamEnded)
 }
 
-// resolveEndpoint gives the address to post to; "" where it leads to another origin:
-// credentials are bound to theirs.
+// resolveEndpoint gives the URL to post to; "" if it leads to another origin. A server
+// could otherwise have our credentials sent elsewhere.
 func (l *sseLink) resolveEndpoint(to string) string {
 	u, err := url.Parse(to)
 	if err != nil {
@@ -136,13 +139,14 @@ func (l *sseLink) resolveEndpoint(to string) string {
 	return u.String()
 }
 
+// dispatchMessage handles one message of the stream.
 func (l *sseLink) dispatchMessage(m *wire.Message) {
 	l.pending.dispatchMessage(l.ctx, m, &l.serverRequests, l.opts, l.postMessage)
 }
 
-// postMessage sends a message; its answer, if there is one, comes on the stream.
+// postMessage sends a message. Its answer, if any, comes on the stream.
 func (l *sseLink) postMessage(ctx context.Context, message []byte) error {
-	resp, err := sendHTTP(ctx, l.opts.Client, http.MethodPost, l.endpoint, l.currentHeader().Clone(), message) //nolint:bodyclose // finish does
+	resp, err := sendHTTP(ctx, l.opts.Client, http.MethodPost, l.endpoint, l.currentHeader().Clone(), message) //nolint:bodyclose // discardBody closes it
 	if err != nil {
 		return err
 	}
@@ -168,7 +172,7 @@ func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, p
 		l.background.start(func() { //nolint:contextcheck // the call's own context has ended
 			ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
 			defer cancel()
-			_ = l.notify(ctx, wire.NoteCancelled, cancelParams(fl.id)) // it is not waited for
+			_ = l.notify(ctx, wire.NoteCancelled, cancelParams(fl.id)) // nobody waits for the outcome
 		})
 	}
 	return result, err
@@ -179,7 +183,7 @@ func (l *sseLink) notify(ctx context.Context, method string, params []byte) erro
 	return l.postMessage(ctx, wire.AppendNotification(nil, method, params))
 }
 
-// listen implements link.
+// listen implements link: the stream is already open.
 func (l *sseLink) listen(ctx context.Context, _ []byte, p messageHandler) error {
 	defer l.pending.addListener(p)()
 	select {

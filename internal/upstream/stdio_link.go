@@ -14,11 +14,11 @@ import (
 
 const (
 	readBufferSize     = 32 << 10
-	outputDrainTimeout = 5 * time.Second // for reading what an ended child wrote
+	outputDrainTimeout = 5 * time.Second // for reading the rest of an ended child's output
 )
 
-// stdioLink is a link to one child, shared by all who call it: each request
-// goes out under an id of ours, and one goroutine reads what comes.
+// stdioLink is a link to one child process, shared by all its callers. Each request has
+// an id of ours. One goroutine reads the child's output, line by line.
 type stdioLink struct {
 	handshakeInfo
 	*childProcess
@@ -26,27 +26,31 @@ type stdioLink struct {
 
 	pending        pendingCalls
 	serverRequests serverRequests
-	background     backgroundGroup // what is still to be told to the server
+	background     backgroundGroup // notices to the server
 
-	ctx        context.Context // of the link
-	cancel     context.CancelFunc
-	childEnded chan struct{} // the child is no more, and its calls have failed
+	ctx    context.Context // ends with close
+	cancel context.CancelFunc
+	// childEnded is closed when the child has exited and its calls have failed.
+	childEnded chan struct{}
 }
 
+// newStdioLink makes the link of a child and begins to read. stopChild must be called at
+// the end.
 func newStdioLink(o *Options, c *childProcess, op linkSettings) *stdioLink {
 	l := &stdioLink{opts: o, childProcess: c, childEnded: make(chan struct{})}
 	l.pending.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	go l.readMessages()
 	l.background.start(func() {
-		// Where there is no reaper, somebody may still hold the pipe.
+		// Without a reaper, a grandchild may still hold the pipe open.
 		<-l.process.Done()
 		_ = l.stdout.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 	})
 	return l
 }
 
-// beginRequest sends the request of a flight, which the caller ends.
+// beginRequest sends the request of fl. The caller must call endCall unless it gets an
+// error.
 func (l *stdioLink) beginRequest(ctx context.Context, fl *pendingCall, method string, params []byte, p messageHandler) error {
 	if err := l.pending.registerCall(fl, nil, params, p); err != nil {
 		return err
@@ -59,12 +63,13 @@ func (l *stdioLink) beginRequest(ctx context.Context, fl *pendingCall, method st
 	return nil
 }
 
-// unsentError is why a message cannot have reached the server.
+// unsentError is the error of a message that cannot have reached the server. It stops a
+// child that no longer reads.
 func (l *stdioLink) unsentError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())
 	}
-	l.background.start(func() { l.process.Stop(0) }) // whoever does not read is of no use
+	l.background.start(func() { l.process.Stop(0) }) // a child that does not read is useless
 	return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + l.opts.ID + " no longer reads", Cause: errors.Join(errNotBegun, err)}
 }
 
@@ -73,6 +78,7 @@ func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte,
 	return l.sendRequest(ctx, &pendingCall{}, method, params, p)
 }
 
+// sendRequest sends the request of fl and waits for the answer.
 func (l *stdioLink) sendRequest(ctx context.Context, fl *pendingCall, method string, params []byte, p messageHandler) ([]byte, error) {
 	if err := l.beginRequest(ctx, fl, method, params, p); err != nil {
 		return nil, err
@@ -80,17 +86,17 @@ func (l *stdioLink) sendRequest(ctx context.Context, fl *pendingCall, method str
 	defer l.pending.endCall(fl)
 	result, err := fl.awaitResponse(ctx)
 	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
-		l.cancelRequest(fl.id) //nolint:contextcheck // the call's own context has ended
+		l.cancelRequest(fl.id) //nolint:contextcheck // the notice must go out although the call's context has ended
 	}
 	return result, err
 }
 
-// cancelRequest tells the server that nobody waits for a request any more.
+// cancelRequest notifies the server that nobody waits for a request any more.
 func (l *stdioLink) cancelRequest(id []byte) {
 	l.background.start(func() {
 		ctx, cancel := context.WithTimeout(l.ctx, noticeTimeout)
 		defer cancel()
-		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // it is not waited for
+		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // nobody waits for the outcome
 	})
 }
 
@@ -102,8 +108,8 @@ func (l *stdioLink) notify(ctx context.Context, method string, params []byte) er
 	return nil
 }
 
-// listen implements link. What a server says by itself comes on the one stream
-// there is; a modern one wants to be asked for it.
+// listen implements link. All messages come on one stream. A modern server sends
+// notifications only after subscriptions/listen.
 func (l *stdioLink) listen(ctx context.Context, params []byte, p messageHandler) error {
 	defer l.pending.addListener(p)()
 	if !l.modernEra {
@@ -118,13 +124,14 @@ func (l *stdioLink) listen(ctx context.Context, params []byte, p messageHandler)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return errNoStream
 	}
-	if err == nil { // ended by the server: it may be begun again
+	if err == nil { // the server ended the stream and may be asked again
 		err = junctor.Errorf(junctor.CodeUpstream, "server %s ended its stream", l.opts.ID)
 	}
 	return err
 }
 
-// readMessages takes the child's messages until it ends.
+// readMessages handles the output of the child until it ends. Lines that are no message
+// go to the output tail, where people can see them.
 func (l *stdioLink) readMessages() {
 	most := int(l.opts.MaxBytes)
 	long := &longLineReader{source: l.stdout, limit: most, onLongLine: l.failLongLine}
@@ -136,34 +143,37 @@ func (l *stdioLink) readMessages() {
 		line, err := lines.Next()
 		room.Settle()
 		switch {
-		case errors.Is(err, wire.ErrTooLong): // told with the call's id when the line is over
+		case errors.Is(err, wire.ErrTooLong): // longLineReader reports it with the call's id when the line ends
 		case errors.Is(err, errNoMemory):
 			l.failCall(long.findID(), err)
 		case err != nil:
 			l.finishChild(err)
 			return
 		case m.Parse(line) == nil:
-			if len(line) <= limit.UncountedBytes || !lines.Detach() { // else it is the message's now
+			if len(line) <= limit.UncountedBytes || !lines.Detach() { // otherwise the message owns the line
 				m.Result, m.Error = bytes.Clone(m.Result), bytes.Clone(m.Error)
 			}
 			l.dispatchMessage(&m)
 		case wire.IsBatch(line) && forEachMessage(&m, bytes.Clone(line), l.dispatchMessage) == nil:
 		default:
-			// Many servers print to their output by mistake: let people see it.
+			// Many servers print to their standard output by mistake. People should see
+			// that.
 			_, _ = l.output.Write(append(bytes.Clone(line), '\n'))
 		}
 	}
 }
 
+// dispatchMessage handles one message of the child.
 func (l *stdioLink) dispatchMessage(m *wire.Message) {
 	l.pending.dispatchMessage(l.ctx, m, &l.serverRequests, l.opts, l.writeMessage)
 }
 
-// failLongLine fails the call whose answer did not fit; id is "" where the line does
-// not show it.
+// failLongLine fails the call whose answer is too long. id is "" if the line does not
+// show it.
 func (l *stdioLink) failLongLine(id string) { l.failCall(id, tooLargeError(l.opts.MaxBytes)) }
 
-// failCall fails the call whose answer is not taken, for the reason why.
+// failCall fails the call with this id for the reason why. If the id is unknown, and only
+// one call is pending, it is that one.
 func (l *stdioLink) failCall(id string, why error) {
 	l.pending.mu.Lock()
 	fl := l.pending.byID[id]
@@ -178,7 +188,8 @@ func (l *stdioLink) failCall(id string, why error) {
 	fl.setResponse(callResponse{err: why})
 }
 
-// finishChild ends the calls of a child whose output has ended, and what is left of it.
+// finishChild ends a child whose output has ended: it fails the calls, stops the process,
+// and counts it out of the pool. Only then is childEnded closed.
 func (l *stdioLink) finishChild(cause error) {
 	_ = l.stdin.Close()
 	select {
@@ -196,12 +207,12 @@ func (l *stdioLink) finishChild(cause error) {
 	close(l.childEnded)
 }
 
-// reportExit tells the crew that the child is on its way out.
+// reportExit tells the pool once that the child is on its way out.
 func (l *stdioLink) reportExit() {
 	l.exitOnce.Do(func() { l.opts.Command.pool.beginExit(l.exitKind()) })
 }
 
-// exitError is the error that the child has ended, and how.
+// exitError is the error of calls on a child that has exited.
 func (l *stdioLink) exitError(code junctor.Code, cause error) *junctor.Error {
 	return l.opts.commandError(code, "the process of server "+l.opts.ID+" has ended ("+l.describeExit()+")", l.opts.quoteLastOutput(), cause)
 }
@@ -212,7 +223,8 @@ func (l *stdioLink) close() error {
 	return nil
 }
 
-// stopChild ends the child: its input ends, then it is asked, then killed. It waits.
+// stopChild ends the child and waits: it closes the input, then terminates the process,
+// then kills it.
 func (l *stdioLink) stopChild() {
 	l.stopping.Store(true)
 	l.reportExit()

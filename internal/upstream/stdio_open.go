@@ -9,12 +9,13 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// errExitedOnDiscover is the end of a child that was asked for its era. Some servers end
-// when they hear a method that they do not know.
+// errExitedOnDiscover marks a child that exited when it got server/discover. Some servers
+// exit on a method that they do not know; the next try begins with initialize.
 const errExitedOnDiscover linkError = "the child ended when it was asked for its era"
 
-// openStdio starts a child and shakes hands with it. It waits while the command
-// rests after a crash, and fails where that takes long.
+// openStdio starts a child and does the handshake. It waits for the restart delay of a
+// command that crashed, and fails if that is long. If the child exits on server/discover,
+// it starts another one without it.
 func openStdio(ctx context.Context, o *Options, op linkSettings) (link, error) {
 	crew := &o.Command.pool
 	l, err := startStdio(ctx, o, op)
@@ -29,6 +30,8 @@ func openStdio(ctx context.Context, o *Options, op linkSettings) (link, error) {
 	return l, nil
 }
 
+// startStdio starts one child and does the handshake. A child whose handshake fails is
+// stopped before it returns.
 func startStdio(ctx context.Context, o *Options, op linkSettings) (*stdioLink, error) {
 	if err := o.Command.pool.admitProcess(ctx, o.ID, op.maxProcesses); err != nil {
 		return nil, err
@@ -42,7 +45,7 @@ func startStdio(ctx context.Context, o *Options, op linkSettings) (*stdioLink, e
 	reportStep(ctx, StepAddress)
 	l := newStdioLink(o, c, op)
 	if err := l.shakeHands(ctx, op.capabilities); err != nil {
-		// A caller that went away says nothing about the command.
+		// A caller that gave up says nothing about the command.
 		l.faultless.Store(junctor.CodeOf(err) == junctor.CodeCanceled)
 		l.stopChild()
 		return nil, err
@@ -51,7 +54,10 @@ func startStdio(ctx context.Context, o *Options, op linkSettings) (*stdioLink, e
 	return l, nil
 }
 
-// shakeHands finds out which era the server is of, and shakes hands as that wants.
+// shakeHands detects the era of the server and does the handshake of that era. It sends
+// server/discover and gives the server little time for it, since legacy servers may
+// ignore the method. After that it sends initialize. If that is refused, the server may
+// be a modern one that was slow to start: its late answer to server/discover then counts.
 func (l *stdioLink) shakeHands(ctx context.Context, declared []byte) error {
 	if l.opts.Command.pool.skipsDiscover() {
 		return l.refusalError(l.sendInitialize(ctx, declared))
@@ -77,11 +83,11 @@ func (l *stdioLink) shakeHands(ctx context.Context, declared []byte) error {
 	case isLinkOver(err), ctx.Err() != nil:
 		return l.handshakeError(ctx, err, errExitedOnDiscover)
 	}
-	// Silence, or an answer that no modern server gives.
+	// The server was silent, or gave an answer that no modern server gives.
 	err = l.sendInitialize(ctx, declared)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
-		// It may only have been slow to start: then its first answer is here, or
-		// comes now that it answers.
+		// The server may have been slow to start. Its answer to server/discover has come
+		// meanwhile, or comes soon.
 		late := time.NewTimer(l.timeouts.trailing)
 		defer late.Stop()
 		select {
@@ -97,7 +103,7 @@ func (l *stdioLink) shakeHands(ctx context.Context, declared []byte) error {
 	return l.refusalError(err)
 }
 
-// sendInitialize is the legacy handshake.
+// sendInitialize does the legacy handshake.
 func (l *stdioLink) sendInitialize(ctx context.Context, declared []byte) error {
 	result, err := l.roundTrip(ctx, wire.MethodInitialize, l.opts.initializeParams(declared), nil)
 	if err != nil {
@@ -109,7 +115,7 @@ func (l *stdioLink) sendInitialize(ctx context.Context, declared []byte) error {
 	return l.notify(ctx, wire.NoteInitialized, nil)
 }
 
-// refusalError puts the server's own error in words.
+// refusalError explains a JSON-RPC error of the handshake. Other errors stay.
 func (l *stdioLink) refusalError(err error) error {
 	if own, refused := errors.AsType[*wire.Error](err); refused {
 		return junctor.Errorf(junctor.CodeUpstream, "server %s refused to be initialized: %s", l.opts.ID, l.opts.quoteText(own.Message))
@@ -117,9 +123,9 @@ func (l *stdioLink) refusalError(err error) error {
 	return err
 }
 
-// handshakeError says why a handshake did not come about, with what the child wrote last
-// for those who may read it.
-// An error of the server itself stays what it is.
+// handshakeError explains why a handshake failed, with the last output of the child as a
+// detail. died is the cause to add if the child has exited; it may be nil. A JSON-RPC
+// error of the server stays unchanged.
 func (l *stdioLink) handshakeError(ctx context.Context, err, died error) error {
 	switch {
 	case isLinkOver(err):
