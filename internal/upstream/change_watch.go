@@ -13,36 +13,39 @@ import (
 )
 
 const (
-	firstFollowDelay = time.Second
+	firstFollowDelay = time.Second // before the server is followed again
 	maxFollowDelay   = 2 * time.Minute
-	// longFollowTime is how long a server has to be followed for its next absence to
-	// count as its first.
+	// longFollowTime is how long a server must be followed for its next failure to count
+	// as the first.
 	longFollowTime = 30 * time.Second
-	// listSettleTime is how long a changed list is left to settle: servers that change
-	// often say so often.
+	// listSettleTime is how long a changed list is left alone before it is read: a server
+	// that makes many changes announces each of them.
 	listSettleTime = 50 * time.Millisecond
 )
 
-// changeWatch is what is needed to hear of changes: who wants to, and which resources.
+// changeWatch is the state of following a server: who gets events, and which resources
+// are subscribed to. The channels hold one signal each.
 type changeWatch struct {
-	wake             chan struct{} // there is reason to connect
-	listChanged      chan struct{} // the server says that a list changed
-	interestsChanged chan struct{} // what is listened for has changed
-	rereadPacer      rereadPacer   // of whoever follows the server
+	wake             chan struct{} // there is a reason to connect
+	listChanged      chan struct{} // the server announced a change
+	interestsChanged chan struct{} // the set of subscribed resources changed
+	rereadPacer      rereadPacer   // for followServer alone
 	updatePacer      updatePacer
 
 	mu        sync.Mutex
-	notify    func(catalog.Event)
-	started   bool
-	announced catalog.Lists // what the server says that changed, and was not read again yet
+	notify    func(catalog.Event) // set by Watch
+	started   bool                // followServer runs
+	announced catalog.Lists       // lists whose change was announced and that were not read again yet
 	subs      subscriptions
 }
 
+// newChangeWatch makes the state for a server that nobody follows yet.
 func newChangeWatch() changeWatch {
 	signal := func() chan struct{} { return make(chan struct{}, 1) }
 	return changeWatch{wake: signal(), listChanged: signal(), interestsChanged: signal(), subs: newSubscriptions()}
 }
 
+// signalChannel puts a signal into a channel, unless it has one.
 func signalChannel(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -50,7 +53,7 @@ func signalChannel(c chan struct{}) {
 	}
 }
 
-// Watch implements catalog.Backend.
+// Watch implements catalog.Backend. notify gets all events from now on.
 func (s *Server) Watch(notify func(catalog.Event)) {
 	s.watch.mu.Lock()
 	defer s.watch.mu.Unlock()
@@ -58,13 +61,14 @@ func (s *Server) Watch(notify func(catalog.Event)) {
 	s.startFollowing()
 }
 
-// startFollowing starts to follow the server in the background; watch.mu is held.
+// startFollowing begins to follow the server in the background, once; watch.mu is held.
 func (s *Server) startFollowing() {
 	if !s.watch.started {
 		s.watch.started = s.background.start(s.followServer)
 	}
 }
 
+// publishEvent passes an event to the function that Watch was given.
 func (s *Server) publishEvent(e catalog.Event) {
 	s.watch.mu.Lock()
 	notify := s.watch.notify
@@ -77,9 +81,9 @@ func (s *Server) publishEvent(e catalog.Event) {
 // wakeUp has the server followed again, if it is not.
 func (s *Server) wakeUp() { signalChannel(s.watch.wake) }
 
-// followServer keeps the list fresh and hears of changes, from the first use on. A
-// server that is away is tried again, ever more rarely and at once when
-// somebody uses it; one that refused our credentials only then.
+// followServer keeps the offer fresh and follows changes, from the first use on. An
+// unreachable server is tried again with growing pauses, and at once when somebody uses
+// it. One that refused our credentials is tried only when somebody uses it.
 func (s *Server) followServer() {
 	var wait <-chan time.Time
 	for failures := 0; ; {
@@ -105,21 +109,21 @@ func (s *Server) followServer() {
 	}
 }
 
-// wakesOnUseOnly says that only use wakes the server again: it refused us, or it is a
-// command, which is not kept running for its lists.
+// wakesOnUseOnly reports whether only the use of the server starts following it again.
+// That is so after a refusal, and for a command, which is not kept running for its lists.
 func (s *Server) wakesOnUseOnly(err error) bool {
 	uris, _ := s.watch.subs.listURIs()
 	return junctor.CodeOf(err) == junctor.CodeUnauthenticated || s.opts.Transport == TransportStdio && len(uris) == 0
 }
 
-// startsNoProcess says that no process is started to hear of changes: what the command
-// offers is known, and nobody waits to hear of a resource.
+// startsNoProcess reports whether no process is started to follow changes: the tools of
+// the command are known, and nobody is subscribed to a resource.
 func (s *Server) startsNoProcess() bool {
 	uris, _ := s.watch.subs.listURIs()
 	return s.opts.Transport == TransportStdio && len(uris) == 0 && len(s.knownTools()) > 0
 }
 
-// followSession follows the server over one link, until that ends.
+// followSession follows the server over one session, until its link ends.
 func (s *Server) followSession(ctx context.Context) error {
 	a, err := s.resolveAccess(ctx, nil, nil)
 	if err != nil {
@@ -134,7 +138,7 @@ func (s *Server) followSession(ctx context.Context) error {
 	s.followedSession = sess
 	s.mu.Unlock()
 	if s.opts.Transport == TransportStdio {
-		s.releaseSession(sess) // it may be stopped when nobody calls
+		s.releaseSession(sess) // an idle process may be stopped while it is followed
 	} else {
 		defer s.releaseSession(sess)
 	}
@@ -147,7 +151,7 @@ func (s *Server) followSession(ctx context.Context) error {
 	return s.listenAndRefresh(ctx, sess)
 }
 
-// refreshIfStale reads the list again if it is time.
+// refreshIfStale reads the lists if their lifetime is over.
 func (s *Server) refreshIfStale(ctx context.Context) error {
 	if s.isOfferFresh() {
 		return nil
@@ -155,8 +159,9 @@ func (s *Server) refreshIfStale(ctx context.Context) error {
 	return s.rereadOffer(ctx, true)
 }
 
-// listenAndRefresh listens on a link, and reads the lists again when they change or
-// their time is over.
+// listenAndRefresh listens on a link. It reads the lists again when the server announces
+// a change or when their lifetime ends. It returns when the link has ended or the session
+// was replaced.
 func (s *Server) listenAndRefresh(ctx context.Context, sess *session) error {
 	var ear listenRun
 	defer func() { ear.stop() }()
@@ -180,7 +185,7 @@ func (s *Server) listenAndRefresh(ctx context.Context, sess *session) error {
 			}
 			s.watch.subs.recordNoStream()
 		case <-up:
-			// What changed before anybody listened was not heard.
+			// Changes before the stream was open were not announced to us.
 			up = nil
 			signalChannel(s.watch.listChanged)
 		case <-s.watch.interestsChanged:
@@ -210,14 +215,15 @@ func (s *Server) listenAndRefresh(ctx context.Context, sess *session) error {
 	}
 }
 
+// isRemoved reports whether a session is no longer in the table.
 func (s *Server) isRemoved(sess *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return sess.removed
 }
 
-// timeUntilStale is when the list has to be read again. A command is not kept running
-// for that: its list is read when it is started.
+// timeUntilStale gives the time until the lists must be read again. A command is not kept
+// running for that: its lists are read when it starts.
 func (s *Server) timeUntilStale() time.Duration {
 	l := s.lastOffer.Load()
 	if l == nil {
@@ -229,9 +235,9 @@ func (s *Server) timeUntilStale() time.Duration {
 	return max(l.freshUntil.Sub(s.opts.Now()), time.Millisecond)
 }
 
-// rereadOffer reads the list now, or only if nobody else has done so meanwhile. A
-// server that announced a change is passed on even where its lists are as before:
-// what it means by it is for its clients to know.
+// rereadOffer reads the lists now; with ifStale only if nobody has done so meanwhile. It
+// publishes an event if they changed. An announced change is published even if the lists
+// are equal: the server's clients may know what it means.
 func (s *Server) rereadOffer(ctx context.Context, ifStale bool) error {
 	s.watch.mu.Lock()
 	said := s.watch.announced
@@ -247,7 +253,7 @@ func (s *Server) rereadOffer(ctx context.Context, ifStale bool) error {
 	return err
 }
 
-// recordAnnouncement notes that the server says that a list changed.
+// recordAnnouncement records that the server announced the change of a list.
 func (s *Server) recordAnnouncement(method string) {
 	s.pageCache.dropAll()
 	s.watch.mu.Lock()
@@ -263,13 +269,16 @@ func (s *Server) recordAnnouncement(method string) {
 	signalChannel(s.watch.listChanged)
 }
 
-// listenRun is a running listen.
+// listenRun is a running listen of a link. One goroutine uses it. The zero value is not
+// running.
 type listenRun struct {
 	cancel context.CancelFunc
-	ended  chan error
-	done   chan struct{}
+	ended  chan error    // gets the error of listen; nil if it does not run
+	done   chan struct{} // closed when the goroutine has ended
 }
 
+// start begins to listen on a session. It does nothing on a modern link if there is
+// nothing to listen for.
 func (e *listenRun) start(ctx context.Context, s *Server, sess *session) {
 	l := sess.link
 	params := []byte(nil)
@@ -292,8 +301,9 @@ func (e *listenRun) start(ctx context.Context, s *Server, sess *session) {
 	}
 }
 
-// readyChannel is closed once changes are heard that happen from then on. It is nil where
-// the server tells of none, and on a modern link, which says so itself.
+// readyChannel gives a channel that is closed once all further changes are received. It
+// is nil if the server announces none, and on a modern link, which acknowledges a
+// subscription itself.
 func (e *listenRun) readyChannel(l link) <-chan struct{} {
 	if e.ended == nil || l.isModern() || !announcesChanges(l) {
 		return nil
@@ -306,6 +316,7 @@ func (e *listenRun) readyChannel(l link) <-chan struct{} {
 	return now
 }
 
+// announcesChanges reports whether the server announces changes of any list.
 func announcesChanges(l link) bool {
 	for _, value := range wire.Members(l.serverCapabilities()) {
 		if string(wire.Get(value, "listChanged")) == "true" {
@@ -315,6 +326,7 @@ func announcesChanges(l link) bool {
 	return false
 }
 
+// stop ends listening and waits for it.
 func (e *listenRun) stop() {
 	if e.cancel != nil {
 		e.cancel()
@@ -323,7 +335,7 @@ func (e *listenRun) stop() {
 	}
 }
 
-// catalogListener is the peer of a listen.
+// catalogListener is the message handler of the listing link.
 type catalogListener struct {
 	nopHandler
 	s               *Server
@@ -332,6 +344,7 @@ type catalogListener struct {
 	acknowledgeOnce sync.Once
 }
 
+// handleNotification implements messageHandler.
 func (e *catalogListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
@@ -345,6 +358,6 @@ func (e *catalogListener) handleNotification(method string, params []byte) {
 		e.s.handleTaskNote(e.sess, params)
 	case wire.NoteSubscriptionsAcknowledged:
 		e.s.watch.subs.recordGrant(e.generation, wire.Get(params, "notifications"))
-		e.acknowledgeOnce.Do(func() { signalChannel(e.s.watch.listChanged) }) // what changed before was not heard
+		e.acknowledgeOnce.Do(func() { signalChannel(e.s.watch.listChanged) }) // changes before this were not announced to us
 	}
 }

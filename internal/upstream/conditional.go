@@ -10,24 +10,26 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Some legacy servers have tools for those clients only that can be asked
-// something. What is offered is read on a link that can be asked nothing, so such
-// tools are looked for where a link that declares more is opened anyway: by a
-// probe, and for callers. They are offered to all, since all see one list; to a
-// caller that cannot be asked the server says that it has no such tool.
+// Some legacy servers show certain tools only to clients that can answer questions. The
+// offer is read on a link that can answer none, so these conditional tools are searched
+// where a link with more capabilities is opened anyway: by a probe, and for callers. They
+// are offered to all, since all clients share one list. A caller that cannot be asked
+// gets the server's error for them.
 
-// allCapabilities is what a client declares that can be asked everything.
+// allCapabilities are the capabilities of a client that can answer every kind of
+// question.
 const allCapabilities = `{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`
 
-// conditionalTools are the tools that the server shows only to some.
+// conditionalTools are the tools that a server shows only to some clients.
 type conditionalTools struct {
 	mu            sync.Mutex
-	tools         []catalog.ToolDef // in the server's order, each marked
-	unconditional []catalog.ToolDef // what it shows to everybody; nil is not known
-	lastRead      time.Time         // when they were last looked for
+	tools         []catalog.ToolDef // in the server's order, each marked as conditional
+	unconditional []catalog.ToolDef // tools that all clients see; nil if not known yet
+	lastRead      time.Time         // when they were last searched
 }
 
-// claimSearch says whether they should be looked for, and counts as having done so.
+// claimSearch reports whether the tools should be searched again. If so, it counts as a
+// search, so that only one caller does it.
 func (c *conditionalTools) claimSearch(now time.Time, ttl time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,8 +40,8 @@ func (c *conditionalTools) claimSearch(now time.Time, ttl time.Duration) bool {
 	return true
 }
 
-// recordTools takes the tools that a link lists. all says that it declared everything:
-// what it does not list is no more. Else the others stay, where they are.
+// recordTools takes the tools that a link lists. all says that the link declared every
+// capability: tools that it does not list no longer exist. Otherwise the others stay.
 func (c *conditionalTools) recordTools(tools []catalog.ToolDef, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +60,8 @@ func (c *conditionalTools) recordTools(tools []catalog.ToolDef, all bool) {
 	c.tools = next
 }
 
-// appendTo gives a server's tools with those that it shows only to some at the end.
+// appendTo gives the unconditional tools, followed by the conditional ones, and remembers
+// which are unconditional.
 func (c *conditionalTools) appendTo(plain []catalog.ToolDef) []catalog.ToolDef {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +69,8 @@ func (c *conditionalTools) appendTo(plain []catalog.ToolDef) []catalog.ToolDef {
 	return append(slices.Clip(plain), excludeTools(c.tools, plain)...)
 }
 
-// markAmong gives a server's tools where they were listed on a link that declares
-// more: those that it does not show to everybody, as far as is known, are marked.
+// markAmong gives the tools that a link with more capabilities listed. Those that not all
+// clients see, as far as is known, are marked.
 func (c *conditionalTools) markAmong(tools []catalog.ToolDef) []catalog.ToolDef {
 	c.recordTools(tools, false)
 	c.mu.Lock()
@@ -79,7 +82,7 @@ func (c *conditionalTools) markAmong(tools []catalog.ToolDef) []catalog.ToolDef 
 	return c.appendTo(excludeTools(tools, excludeTools(tools, plain)))
 }
 
-// markConditional gives tools of which it is not known whether everybody is shown them.
+// markConditional gives copies of tools that are marked as conditional.
 func markConditional(tools []catalog.ToolDef) []catalog.ToolDef {
 	all := slices.Clone(tools)
 	for i := range all {
@@ -88,7 +91,7 @@ func markConditional(tools []catalog.ToolDef) []catalog.ToolDef {
 	return all
 }
 
-// excludeTools gives the tools that are not among others.
+// excludeTools gives the tools whose names are not among others.
 func excludeTools(tools, others []catalog.ToolDef) (left []catalog.ToolDef) {
 	names := make(map[string]struct{}, len(others))
 	for i := range others {
@@ -102,8 +105,8 @@ func excludeTools(tools, others []catalog.ToolDef) (left []catalog.ToolDef) {
 	return left
 }
 
-// findConditionalTools looks for conditional tools on a link that was opened for a caller
-// who can be asked something.
+// findConditionalTools searches conditional tools on a link that was opened for a caller
+// who can answer questions. Failures are only logged: no call depends on it.
 func (s *Server) findConditionalTools(ctx context.Context, l link) {
 	if l.isModern() || !s.conditional.claimSearch(s.opts.Now(), s.opts.TTL) {
 		return
@@ -125,7 +128,7 @@ func (s *Server) findConditionalTools(ctx context.Context, l link) {
 	}
 }
 
-// mergeConditionalTools puts the conditional tools of the moment into the offer, and says
+// mergeConditionalTools puts the current conditional tools into the offer, and reports
 // whether that changed it.
 func (s *Server) mergeConditionalTools(ctx context.Context) bool {
 	select {

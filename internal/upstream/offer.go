@@ -14,33 +14,37 @@ import (
 )
 
 const (
-	maxPages = 1000
+	maxPages = 1000   // of one list
 	maxItems = 50_000 // of one list
-	minTTL   = 10 * time.Second
+	// minTTL is the shortest lifetime of a list that a server can ask for. A server that
+	// names less would be listed without end.
+	minTTL = 10 * time.Second
 )
 
-// listedOffer is what the server offered when it was last asked.
+// listedOffer is the offer of the server when it was last listed. It is not changed after
+// it was stored; a newer one replaces it.
 type listedOffer struct {
 	offer      *catalog.Offer
-	freshUntil time.Time // it is fresh until then
-	ttl        time.Duration
-	tools      map[string]toolTraits
+	freshUntil time.Time             // it is fresh until then
+	ttl        time.Duration         // lifetime that freshUntil was computed with
+	tools      map[string]toolTraits // by the server's own name
 }
 
-// toolTraits is what calling one takes to know.
+// toolTraits are the facts about a tool that its calls depend on.
 type toolTraits struct {
 	paramHeaders []wire.ParamHeader // arguments that a modern server wants in headers
-	taskSupport  string             // optional or required: runs as a task; "" does not
+	taskSupport  string             // optional or required; "" if it cannot run as a task
 }
 
+// newListedOffer makes the entry for an offer that was read at a time.
 func newListedOffer(o *catalog.Offer, at time.Time, ttl time.Duration) *listedOffer {
 	l := &listedOffer{offer: o, freshUntil: at.Add(ttl), ttl: ttl, tools: make(map[string]toolTraits, len(o.Tools))}
 	for i := range o.Tools {
 		def := &o.Tools[i]
 		if def.Version != "" && !def.Default {
-			continue // its definition is not known
+			continue // only the default version has a known definition
 		}
-		headers, _ := wire.ParamHeaders(wire.Get(def.JSON, "inputSchema")) // the catalog leaves out those that break the rules
+		headers, _ := wire.ParamHeaders(wire.Get(def.JSON, "inputSchema")) // the catalog leaves out tools with invalid ones
 		support, _ := wire.String(wire.Get(wire.Get(def.JSON, "execution"), "taskSupport"))
 		if support != "optional" && support != "required" {
 			support = ""
@@ -50,7 +54,7 @@ func newListedOffer(o *catalog.Offer, at time.Time, ttl time.Duration) *listedOf
 	return l
 }
 
-// knownTools are those of the last list.
+// knownTools gives the tools of the last offer; nil if there is none.
 func (s *Server) knownTools() map[string]toolTraits {
 	if l := s.lastOffer.Load(); l != nil {
 		return l.tools
@@ -58,6 +62,7 @@ func (s *Server) knownTools() map[string]toolTraits {
 	return nil
 }
 
+// knownOffer gives the last offer; nil if there is none.
 func (s *Server) knownOffer() *catalog.Offer {
 	if l := s.lastOffer.Load(); l != nil {
 		return l.offer
@@ -65,13 +70,13 @@ func (s *Server) knownOffer() *catalog.Offer {
 	return nil
 }
 
-// Offer implements catalog.Backend. Once the server has been listed it answers
-// at once; the list is read again in the background, and a server that is away
-// keeps its last one.
+// Offer implements catalog.Backend. Only the first call waits for the server. After that
+// it answers at once with the last offer, which is refreshed in the background and stays
+// if the server is unreachable.
 func (s *Server) Offer(ctx context.Context) (*catalog.Offer, error) {
 	if l := s.lastOffer.Load(); l != nil {
 		if !s.opts.Now().Before(l.freshUntil) && (s.opts.Transport != TransportStdio || len(l.tools) == 0) {
-			s.wakeUp() // a command whose tools are known is started by its first call
+			s.wakeUp() // a command with known tools is not started just to be listed
 		}
 		return l.offer, nil
 	}
@@ -82,18 +87,20 @@ func (s *Server) Offer(ctx context.Context) (*catalog.Offer, error) {
 	return s.knownOffer(), nil
 }
 
+// isOfferFresh reports whether the last offer need not be read again yet.
 func (s *Server) isOfferFresh() bool {
 	l := s.lastOffer.Load()
 	return l != nil && s.opts.Now().Before(l.freshUntil)
 }
 
-// refreshOffer reads what the server offers, and says whether that has changed. With
-// ifStale it leaves a list that somebody else has just read.
+// refreshOffer lists the server, and reports whether the offer changed. With ifStale it
+// does nothing if the offer is fresh, such as after another goroutine has just read it.
 func (s *Server) refreshOffer(ctx context.Context, ifStale bool) (changed bool, err error) {
 	return s.refreshOfferOn(ctx, ifStale, false)
 }
 
-// refreshOfferOn is refresh, lazily or not: see access.
+// refreshOfferOn is refreshOffer; existingOnly means that no link is opened for it. It
+// repeats a listing once whose link ended meanwhile.
 func (s *Server) refreshOfferOn(ctx context.Context, ifStale, lazy bool) (changed bool, err error) {
 	select {
 	case s.listing <- struct{}{}:
@@ -116,6 +123,8 @@ func (s *Server) refreshOfferOn(ctx context.Context, ifStale, lazy bool) (change
 	}
 }
 
+// refreshOfferOnce lists the server over one session and stores the offer. s.listing is
+// held, so the old offer cannot change meanwhile.
 func (s *Server) refreshOfferOnce(ctx context.Context, a linkAccess) (bool, error) {
 	sess, err := s.acquireSession(ctx, a)
 	if err != nil {
@@ -149,9 +158,12 @@ func (s *Server) refreshOfferOnce(ctx context.Context, a linkAccess) (bool, erro
 	return true, nil
 }
 
+// sameOffer reports whether two offers are equal.
 func sameOffer(a, b *catalog.Offer) bool { return reflect.DeepEqual(a, b) }
 
-// readOffer reads all that a server declares to have, all lists at once.
+// readOffer reads all lists that the server declares, at the same time. It returns the
+// offer and its lifetime. One failing list fails all: half an offer would make tools
+// disappear.
 func (s *Server) readOffer(ctx context.Context, l link) (*catalog.Offer, time.Duration, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -165,7 +177,7 @@ func (s *Server) readOffer(ctx context.Context, l link) (*catalog.Offer, time.Du
 	if has("tools") {
 		p.startList(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
 			if l.isModern() && offer.Tasks && wire.Get(raw, "execution") == nil {
-				// What a legacy client has to read to ask for a task.
+				// Legacy clients ask for a task only if the tool declares this.
 				raw = wire.AppendObject(nil, raw, nil, wire.Member{Key: "execution", Value: []byte(`{"taskSupport":"optional"}`)})
 			}
 			offer.Tools = append(offer.Tools, toolVersions(name, raw)...)
@@ -191,7 +203,8 @@ func (s *Server) readOffer(ctx context.Context, l link) (*catalog.Offer, time.Du
 	return offer, max(p.ttl, min(minTTL, s.opts.TTL)), nil
 }
 
-// listReader reads lists page by page.
+// listReader reads lists page by page, several at a time. The first error cancels the
+// others.
 type listReader struct {
 	server *Server
 	link   link
@@ -199,11 +212,12 @@ type listReader struct {
 	group  sync.WaitGroup
 
 	mu  sync.Mutex
-	err error // the first
-	ttl time.Duration
+	err error         // the first one
+	ttl time.Duration // shortest of all pages so far
 }
 
-// startList reads one list and hands its items to add, in the server's order.
+// startList reads one list in the background and hands its items to add, in the server's
+// order. group.Wait waits for it.
 func (p *listReader) startList(ctx context.Context, method, list, key string, add func(name string, raw []byte)) {
 	p.group.Go(func() {
 		if err := p.readPages(ctx, method, list, key, add); err != nil {
@@ -217,20 +231,23 @@ func (p *listReader) startList(ctx context.Context, method, list, key string, ad
 	})
 }
 
+// readPages reads all pages of one list. It leaves out items without a name or with the
+// name of an earlier one, and bounds the number of pages and items. A server that repeats
+// a cursor is an error: it would never end.
 func (p *listReader) readPages(ctx context.Context, method, list, key string, add func(string, []byte)) error {
 	seen := map[string]struct{}{}
 	var cursor []byte
 	for range maxPages {
 		result, err := p.link.roundTrip(ctx, method, p.pageParams(cursor), nil)
 		if isMethodMissing(err) {
-			return nil // declared, and not there: nothing is
+			return nil // the capability is declared but the method is missing: the list is empty
 		}
 		if err != nil {
 			return err
 		}
 		p.shortenTTL(result)
 		items := wire.Get(result, list)
-		if len(items) > 0 && items[0] != '[' && !wire.IsNull(items) { // absent and null are what some make of none
+		if len(items) > 0 && items[0] != '[' && !wire.IsNull(items) { // some servers omit an empty list or write null
 			return junctor.Errorf(junctor.CodeUpstream, "server %s answers %s with %q that are no list", p.server.opts.ID, method, list)
 		}
 		for raw := range wire.Elements(items) {
@@ -261,9 +278,9 @@ func (p *listReader) readPages(ctx context.Context, method, list, key string, ad
 	return junctor.Errorf(junctor.CodeTooLarge, "server %s has more than %d pages of %s", p.server.opts.ID, maxPages, list)
 }
 
-// scrubItem takes what is secret about the server out of an item of its lists, which
-// are kept and shown to everybody. It cannot where the item's name has it: by
-// that the server is asked.
+// scrubItem removes the server's secrets from an item of its lists, which are stored and
+// shown to all. It returns false if the item's name has one: the name must reach the
+// server unchanged.
 func (s *Server) scrubItem(raw []byte, key, name string) ([]byte, bool) {
 	text := string(raw)
 	scrubbed := s.opts.Scrub(text)
@@ -274,6 +291,7 @@ func (s *Server) scrubItem(raw []byte, key, name string) ([]byte, bool) {
 	return []byte(scrubbed), same == name && wire.Check([]byte(scrubbed)) == nil
 }
 
+// pageParams are the params of the request for one page.
 func (p *listReader) pageParams(cursor []byte) []byte {
 	var members []wire.Member
 	if cursor != nil {
@@ -285,7 +303,7 @@ func (p *listReader) pageParams(cursor []byte) []byte {
 	return wire.AppendObject(nil, nil, nil, members...)
 }
 
-// shortenTTL takes the shortest time that any page counts for.
+// shortenTTL takes the lifetime of a page, if it is shorter than that of those before.
 func (p *listReader) shortenTTL(result []byte) {
 	if !p.link.isModern() {
 		return

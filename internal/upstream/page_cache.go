@@ -13,47 +13,50 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// Pages of MCP Apps are large, the same for a long time, and read whenever a tool
-// is shown. They are kept, so that each version is fetched once: for callers that
-// the server cannot tell apart, until it says that a list or the page changed, its
-// lists are read and differ, or their time is over.
+// Pages of MCP Apps are large, rarely change, and are read whenever a tool is shown. They
+// are cached, so that each version is fetched once for all callers that the server cannot
+// tell apart. An entry is dropped when the server announces a change of a list or of the
+// page, when its lists are read and differ, or when its lifetime ends.
 
-// What is kept of one server.
+// Bounds of the cache of one server, in bytes.
 const (
 	maxKeptPage  = 16 << 20
 	maxKeptPages = 64 << 20
 )
 
-// pageCache are those of one server.
+// pageCache holds the pages of one server. The zero value is ready.
 type pageCache struct {
-	mu         sync.Mutex
-	kept       map[pageKey]*cachedPage
-	bytes      int    // of all, those that are the same counted once each
-	generation uint64 // rises when what is kept is no longer true
+	mu    sync.Mutex
+	kept  map[pageKey]*cachedPage
+	bytes int // of all entries; equal bodies are shared and count once
+	// generation rises when entries are dropped. A page that was requested in an older
+	// generation may be outdated, and is not kept.
+	generation uint64
 }
 
 // pageKey names a page as one party gets it.
 type pageKey struct {
-	credentialsDigest, holder string // as in access
-	principalKey              string // the principal, where the server said that it is theirs alone
+	credentialsDigest, holder string // as in linkAccess, like holder
+	principalKey              string // set if the server said that the page is private
 	uri                       string
 }
 
+// cachedPage is one entry of the cache.
 type cachedPage struct {
 	result           catalog.Result
 	digest           [sha256.Size]byte
 	expiresAt        time.Time
 	lastUsed         time.Time
-	credentialsOwner string // whose credentials it was read with; "" is everybody's
+	credentialsOwner string // user whose credentials read it; "" if they are shared
 }
 
-// isPageRead says whether a request is one that may be answered with what is kept.
+// isPageRead reports whether a request reads a page, so that the cache may answer it.
 func isPageRead(req *catalog.Request) bool {
 	return req.Kind == junctor.KindResource && strings.HasPrefix(req.Name, mcpapps.Scheme) && req.Input.Responses == nil && req.Input.State == ""
 }
 
-// findPage gives the page that a request is for, as it is kept, and the round in which
-// it has to be read where it is not.
+// findPage gives the page of a request if it is cached. Otherwise it gives the
+// generation, which keepPage needs later. It prefers the entry for all principals.
 func (p *pageCache) findPage(req *catalog.Request, a *linkAccess, now time.Time) (res catalog.Result, round uint64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +83,9 @@ func (p *pageCache) findPage(req *catalog.Request, a *linkAccess, now time.Time)
 	return res, p.generation, false
 }
 
-// keepPage keeps a page that was asked for in a round, unless that is over.
+// keepPage adds a page that was requested in a generation, unless entries were dropped
+// since. private says that only the same principal may get it. If the cache is too large,
+// the least recently used pages go.
 func (p *pageCache) keepPage(req *catalog.Request, a *linkAccess, res catalog.Result, round uint64, now time.Time, ttl time.Duration, private bool) {
 	if res.Input || ttl <= 0 || len(res.Body) > maxKeptPage {
 		return
@@ -99,12 +104,12 @@ func (p *pageCache) keepPage(req *catalog.Request, a *linkAccess, res catalog.Re
 	next.result.Body = nil
 	for _, other := range p.kept {
 		if other.digest == next.digest {
-			next.result.Body = other.result.Body // the same text is held once
+			next.result.Body = other.result.Body // equal bodies share their memory
 			break
 		}
 	}
 	if next.result.Body == nil {
-		next.result.Body = bytes.Clone(res.Body) // the caller's memory is used again
+		next.result.Body = bytes.Clone(res.Body) // the caller reuses its memory
 		p.bytes += len(res.Body)
 	}
 	if p.kept == nil {
@@ -116,7 +121,7 @@ func (p *pageCache) keepPage(req *catalog.Request, a *linkAccess, res catalog.Re
 	}
 }
 
-// findOldest is the page that was not asked for for longest; mu is held.
+// findOldest gives the key of the page that was not used for longest; mu is held.
 func (p *pageCache) findOldest() (key pageKey) {
 	var least *cachedPage
 	for k, v := range p.kept {
@@ -127,7 +132,7 @@ func (p *pageCache) findOldest() (key pageKey) {
 	return key
 }
 
-// removePage drops one page; mu is held.
+// removePage removes one entry, if it exists; mu is held.
 func (p *pageCache) removePage(key pageKey) {
 	gone := p.kept[key]
 	if gone == nil {
@@ -142,7 +147,8 @@ func (p *pageCache) removePage(key pageKey) {
 	p.bytes -= len(gone.result.Body)
 }
 
-// dropPages forgets the pages that are meant, and what is being read at the moment.
+// dropPages removes the entries that meant selects. Pages that are being read at the
+// moment are not kept either.
 func (p *pageCache) dropPages(meant func(pageKey, *cachedPage) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,24 +160,24 @@ func (p *pageCache) dropPages(meant func(pageKey, *cachedPage) bool) {
 	}
 }
 
-// dropAll forgets every page.
+// dropAll removes all entries.
 func (p *pageCache) dropAll() { p.dropPages(func(pageKey, *cachedPage) bool { return true }) }
 
-// dropURI forgets what is at an address.
+// dropURI removes the entries of one URI.
 func (p *pageCache) dropURI(uri string) {
 	if strings.HasPrefix(uri, mcpapps.Scheme) {
 		p.dropPages(func(key pageKey, _ *cachedPage) bool { return key.uri == uri })
 	}
 }
 
-// sameItems says whether two offers have the same tools and resources: where they
-// differ in nothing else than what is known of them here, pages are as they were.
+// sameItems reports whether two offers have the same tools and resources as the server
+// lists them. If they differ only in what we know beyond that, cached pages stay valid.
 func sameItems(a, b *catalog.Offer) bool {
 	return slices.EqualFunc(a.Tools, b.Tools, func(x, y catalog.ToolDef) bool { return x.Name == y.Name && bytes.Equal(x.JSON, y.JSON) }) &&
 		slices.EqualFunc(a.Resources, b.Resources, func(x, y catalog.ResourceDef) bool { return x.URI == y.URI && bytes.Equal(x.JSON, y.JSON) })
 }
 
-// readPage is send for a page: what is kept of it counts.
+// readPage answers the read of a page from the cache, or calls send and keeps the result.
 func (s *Server) readPage(req *catalog.Request, a linkAccess, send func() (catalog.Result, error)) (catalog.Result, error) {
 	kept, round, ok := s.pageCache.findPage(req, &a, s.opts.Now())
 	if ok {
@@ -181,8 +187,8 @@ func (s *Server) readPage(req *catalog.Request, a linkAccess, send func() (catal
 	if err != nil {
 		return res, err
 	}
-	// A server of the modern era says how long its answers count and for whom. One
-	// of the older era cannot; its pages count as long as its lists.
+	// A modern server says how long its answers are valid and for whom. A legacy one
+	// cannot: its pages are valid as long as its lists.
 	ttl, private := s.opts.TTL, false
 	if known, _ := s.linkOpener.knownEra(); known == eraModern {
 		ttl, private = res.TTL, !res.Public

@@ -21,7 +21,7 @@ type Step string
 
 // The steps of a probe, in their order.
 const (
-	StepAddress        Step = "address" // the name resolves, and somebody listens; a command can be started
+	StepAddress        Step = "address" // the name resolves and the port is open, or the command starts
 	StepTLS            Step = "tls"
 	StepHTTP           Step = "http"
 	StepAuthentication Step = "authentication"
@@ -29,34 +29,36 @@ const (
 	StepList           Step = "list"
 )
 
-// reportStep tells whoever follows a probe that a step has passed.
+// reportStep tells the observer of a probe, if the context has one, that a step has
+// passed.
 func reportStep(ctx context.Context, step Step) { junctor.StepPassed(ctx, string(step)) }
 
-// Report is what a probe found.
+// Report is the result of a probe.
 type Report struct {
 	Passed []Step // in order
-	Failed Step   // "" when all passed
-	Reason string // what went wrong
+	Failed Step   // "" if all passed
+	Reason string // what failed, with details for the server's owner
 	Hint   string // what to do about it
 	State  State
 }
 
-// Probe connects anew, past the breaker and all sessions, and lists what the
-// server offers. The error is why that failed; the report says at which step,
-// and what to do.
+// Probe opens a new link, without the breaker and the existing sessions, and lists the
+// server. It changes nothing of the Server but the conditional tools. The error is why
+// that failed; the report says at which step and what to do.
 func (s *Server) Probe(ctx context.Context) (Report, error) {
 	fresh := &linkOpener{opts: &s.opts, paramHeaders: s.linkOpener.paramHeaders}
 	return s.runProbe(ctx, fresh, func(_ linkAccess, l link, _ *listedOffer, _ time.Duration) { _ = l.close() })
 }
 
-// Begin is Probe for a server that nobody has used yet: the list is kept for
-// whoever comes first, and so is a modern link.
+// Begin is Probe for a server that nobody has used yet. It keeps the offer for the first
+// caller, and a modern link as well.
 func (s *Server) Begin(ctx context.Context) (Report, error) {
 	return s.runProbe(ctx, s.linkOpener, s.adoptProbeLink)
 }
 
-// runProbe opens a link and lists what is behind it. Where both worked, keep has
-// them.
+// runProbe opens a link with how and lists the server. If both worked, it calls keep,
+// which then owns the link; otherwise it closes the link. The steps before the failed one
+// count as passed.
 func (s *Server) runProbe(ctx context.Context, how *linkOpener, keep func(linkAccess, link, *listedOffer, time.Duration)) (Report, error) {
 	var reached probeProgress
 	begun := time.Now()
@@ -99,7 +101,7 @@ func (s *Server) runProbe(ctx context.Context, how *linkOpener, keep func(linkAc
 	}
 	report.Failed = reached.failedStep(s.opts.Transport, err)
 	if !slices.Contains(steps, report.Failed) {
-		report.Failed = StepHTTP // there is no TLS to fail at
+		report.Failed = StepHTTP // a plain http server has no TLS step
 	}
 	report.Passed = steps[:slices.Index(steps, report.Failed)]
 	err = s.probeError(err)
@@ -108,8 +110,8 @@ func (s *Server) runProbe(ctx context.Context, how *linkOpener, keep func(linkAc
 	return report, err
 }
 
-// openProbeLink opens a link that belongs to nobody. It declares everything, to be shown
-// everything, and answers nothing.
+// openProbeLink opens a link without a caller. It declares all capabilities, so that the
+// server shows all its tools, and answers nothing.
 func (s *Server) openProbeLink(ctx context.Context, how *linkOpener) (linkAccess, link, error) {
 	a, err := s.resolveAccess(ctx, nil, &catalog.Caller{Capabilities: []byte(allCapabilities)})
 	if err != nil {
@@ -121,10 +123,10 @@ func (s *Server) openProbeLink(ctx context.Context, how *linkOpener) (linkAccess
 	return a, l, err
 }
 
-// adoptProbeLink makes a modern link the session of all, unless there is one by now. A
-// legacy one has declared what no caller has, so it is of no use to any; what it
-// lists is offered until the session of those who declare nothing lists too, and
-// shows which of it is conditional.
+// adoptProbeLink keeps the link and offer of a probe. A modern link becomes the session
+// of all callers, unless there is one by now. A legacy one has declared more than any
+// caller may, so it is closed. Its tools are offered as conditional until the listing
+// link shows which of them all clients see.
 func (s *Server) adoptProbeLink(a linkAccess, l link, known *listedOffer, took time.Duration) {
 	s.breaker.recordSuccess(a.credentialsDigest)
 	s.recordAnswer(l, took, nil)
@@ -150,11 +152,11 @@ func (s *Server) adoptProbeLink(a linkAccess, l link, known *listedOffer, took t
 	if spare {
 		_ = l.close()
 	}
-	s.wakeUp() // what changes from now on is heard of
+	s.wakeUp() // begin to follow changes
 }
 
-// probeError is err as an Error whose message holds what the server said, and what
-// its command wrote. It is for whoever may read the server's state.
+// probeError gives err with the server's own message and the output of its command. It is
+// for users who may read the server's state.
 func (s *Server) probeError(err error) error {
 	if e, own := errors.AsType[*wire.Error](err); own {
 		e = s.scrubError(e)
@@ -165,6 +167,7 @@ func (s *Server) probeError(err error) error {
 	return &out
 }
 
+// probeSteps gives the steps of a probe with this transport, in order.
 func (s *Server) probeSteps() []Step {
 	switch {
 	case s.opts.Transport == TransportStdio:
@@ -176,12 +179,13 @@ func (s *Server) probeSteps() []Step {
 	}
 }
 
-// probeProgress are how far a probe came.
+// probeProgress records how far a probe came. The hooks of the HTTP client set it.
 type probeProgress struct {
 	hasConnected, hasTLS, hasAnswered atomic.Bool
 	hasHandshake                      bool
 }
 
+// withTrace gives a context whose HTTP requests report their progress.
 func (m *probeProgress) withTrace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		ConnectDone: func(_, _ string, err error) {
@@ -202,7 +206,7 @@ func (m *probeProgress) withTrace(ctx context.Context) context.Context {
 	})
 }
 
-// failedStep is the step at which err happened.
+// failedStep gives the step at which err happened.
 func (m *probeProgress) failedStep(t Transport, err error) Step {
 	if t == TransportStdio {
 		if code := junctor.CodeOf(err); !m.hasHandshake && (code == junctor.CodeUnreachable || code == junctor.CodeNotFound || code == junctor.CodeInvalid) {
@@ -230,7 +234,7 @@ func (m *probeProgress) failedStep(t Transport, err error) Step {
 	}
 }
 
-// hintFor says what to do about a step that failed.
+// hintFor says what to do about a step that failed with err.
 func (s *Server) hintFor(step Step, err error) string {
 	code := junctor.CodeOf(err)
 	switch step {
@@ -268,6 +272,7 @@ func (s *Server) hintFor(step Step, err error) string {
 	return ""
 }
 
+// sseHint is an addition to a hint for a server that is set to the old transport.
 func sseHint(t Transport) string {
 	if t == TransportSSE {
 		return ", and a newer server wants the transport http"

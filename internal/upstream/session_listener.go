@@ -8,22 +8,24 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Callers who do not use the link that lists are read from have sessions with the
-// server that are theirs. What they subscribe to, they subscribe to there: a
-// server may well tell a session what happens in it, and no other.
+// Callers who do not use the listing link have sessions of their own with the server.
+// Their subscriptions are made there, since a server may notify only the session that an
+// event belongs to.
 
-// sessionUsers are who has used a session.
+// sessionUsers records who has used a session. Server.mu guards it.
 type sessionUsers struct {
-	clientKey, principalID            string     // the first
-	severalClients, severalPrincipals bool       // there were other clients, other principals
-	lastAccess                        linkAccess // who came last: nearly always the same
+	clientKey, principalID            string     // of the first user, like principalID
+	severalClients, severalPrincipals bool       // there were other principals
+	lastAccess                        linkAccess // of the last call; most calls repeat it
 }
 
+// addUser records the user of a call. It copies nothing for a call that adds no news,
+// since it runs for each call.
 func (v *sessionUsers) addUser(a *linkAccess) {
 	known := v.lastAccess.principal == a.principal
 	same := known && v.lastAccess.clientSession == a.clientSession && bytes.Equal(v.lastAccess.clientInfo, a.clientInfo)
 	if a.forListing || v.clientKey != "" && same || v.severalClients && (v.severalPrincipals || known) {
-		return // there is nothing to learn
+		return // this call adds no news
 	}
 	v.lastAccess = a.copyForKeeping()
 	if v.clientKey == "" {
@@ -34,15 +36,16 @@ func (v *sessionUsers) addUser(a *linkAccess) {
 	v.severalPrincipals = v.severalPrincipals || v.lastAccess.principalID != v.principalID
 }
 
-// listenAndAwaitStream listens on the session of callers, once: for its questions, for the
-// resources that they subscribed to and for their tasks. It waits until the stream
-// is there.
+// listenAndAwaitStream listens on the session of callers, once, and waits until the
+// stream is open. The stream brings the server's requests, updates of resources that the
+// callers subscribed to, and the states of their tasks.
 func (s *Server) listenAndAwaitStream(sess *session) {
 	s.listenOnSession(sess)
 	awaitStream(s.ctx, sess.link)
 }
 
-// listenOnSession is hearAlong for who has nothing to wait for.
+// listenOnSession is listenAndAwaitStream without the wait. It does nothing on a modern
+// link, or if somebody listens already.
 func (s *Server) listenOnSession(sess *session) {
 	if sess.link.isModern() || sess.listening.Swap(true) {
 		return
@@ -55,7 +58,8 @@ func (s *Server) listenOnSession(sess *session) {
 	})
 }
 
-// reopenSession opens a session again that ended while somebody waits to hear from it.
+// reopenSession opens a session again that ended while it has subscribers. It tries with
+// growing pauses until it succeeds or nobody is subscribed any more.
 func (s *Server) reopenSession(sess *session) {
 	for failures := 0; s.ctx.Err() == nil && s.isRemoved(sess) && len(s.subscribedURIs(sess)) > 0; failures++ {
 		if waitContext(s.ctx, addJitter(backoffDelay(firstFollowDelay, maxFollowDelay, failures))) != nil {
@@ -67,12 +71,12 @@ func (s *Server) reopenSession(sess *session) {
 		next, err := s.acquireSession(s.ctx, a)
 		if err == nil {
 			s.releaseSession(next)
-			return // it listens, and subscribes, as it is opened
+			return // opening it also listens and subscribes again
 		}
 	}
 }
 
-// subscribedURIs are the URIs that are subscribed to under a session's name.
+// subscribedURIs gives the URIs that callers are subscribed to on a session of their own.
 func (s *Server) subscribedURIs(sess *session) (uris []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,14 +86,16 @@ func (s *Server) subscribedURIs(sess *session) (uris []string) {
 	return uris
 }
 
-// sessionListener is the peer of a session's own stream. What changes in the lists is told
-// by the link that they are read from.
+// sessionListener is the message handler of a session's own stream. It ignores changes of
+// lists, which the listing link reports.
 type sessionListener struct {
 	nopHandler
 	s    *Server
 	sess *session
 }
 
+// handleNotification implements messageHandler. An update goes to the session's principal
+// alone, or to all subscribers if several principals used the session.
 func (e *sessionListener) handleNotification(method string, params []byte) {
 	if method == wire.NoteTasksStatus {
 		e.s.handleTaskNote(e.sess, params)
@@ -113,8 +119,8 @@ func (e *sessionListener) handleNotification(method string, params []byte) {
 	}
 }
 
-// isListingLink says whether the link of an access is the one that lists are read from. They
-// may be read from any process, so none is everybody's.
+// isListingLink reports whether the link of an access is the one that lists are read
+// from. Lists of a command may be read from any process, so none is the listing link.
 func (s *Server) isListingLink(ctx context.Context, a *linkAccess) (bool, error) {
 	if s.opts.Transport == TransportStdio {
 		return false, nil
@@ -123,8 +129,9 @@ func (s *Server) isListingLink(ctx context.Context, a *linkAccess) (bool, error)
 	return lists.linkKey(false) == a.linkKey(false), err
 }
 
-// subscribeOnOwnSession begins or ends to hear of a resource on the caller's own session.
-// It says false where that is the link that lists are read from, or a modern one.
+// subscribeOnOwnSession subscribes to a resource, or unsubscribes, on the caller's own
+// session. It returns false and does nothing if the caller uses the listing link or a
+// modern one.
 func (s *Server) subscribeOnOwnSession(ctx context.Context, req *catalog.Request) (bool, error) {
 	a, err := s.resolveAccess(ctx, req.Principal, &req.Caller)
 	if err != nil {
@@ -158,10 +165,11 @@ func (s *Server) subscribeOnOwnSession(ctx context.Context, req *catalog.Request
 	return true, nil
 }
 
-// unsubscribeOnOwnSession ends it. A session that is over needs not be told.
+// unsubscribeOnOwnSession removes one subscriber, and unsubscribes with the last one. An
+// ended session needs no notice.
 func (s *Server) unsubscribeOnOwnSession(ctx context.Context, key, uri string) {
 	if s.countSubscribers(key, uri, -1) != 0 {
-		return // others wait, or nobody did
+		return // others are subscribed, or nobody was
 	}
 	s.mu.Lock()
 	sess := s.sessions[key]
@@ -176,14 +184,14 @@ func (s *Server) unsubscribeOnOwnSession(ctx context.Context, key, uri string) {
 	select {
 	case <-sess.ready:
 		if sess.err == nil {
-			_ = s.subscribeLegacy(ctx, sess.link, uri, false) // nobody hears of it from here on anyway
+			_ = s.subscribeLegacy(ctx, sess.link, uri, false) // updates are ignored from here on anyway
 		}
 	case <-ctx.Done():
 	}
 }
 
-// countSubscribers changes how many wait to hear of a resource under a key, and gives the
-// number that is left; -1 where there was nobody to take away.
+// countSubscribers changes the number of subscribers of a resource under a key, and gives
+// the new number. It is -1 if there was none to remove.
 func (s *Server) countSubscribers(key, uri string, by int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,9 +211,10 @@ func (s *Server) countSubscribers(key, uri string, by int) int {
 	return n
 }
 
-// handOverSession gives a session with one user to that user, now that callers do not share
-// any more: what the server knows of its client stays true. One with several calls
-// is left to end: what is asked there is refused. The lock is held.
+// handOverSession gives a session with one user to that user, when clients stop sharing:
+// what the server knows about its client stays true. It returns false for a session with
+// several users or calls. That one ends with its calls, and requests of its server are
+// refused. mu is held.
 func (s *Server) handOverSession(sess *session) bool {
 	a := sess.access.forSingleClient()
 	from, to := sess.tableKeys[0], a.linkKey(false)

@@ -12,25 +12,29 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// subscriptions are the resources that somebody wants to hear of: how many do,
-// and what a modern server has granted.
+// subscriptions are the resources that callers subscribed to on the listing link: the
+// number of subscribers, and what a modern server has granted.
 type subscriptions struct {
-	changing chan struct{} // holds one while one is changed
+	// changing is a lock as a channel. Its holder changes one subscription, which takes a
+	// round trip.
+	changing chan struct{}
 
 	mu           *sync.Mutex
-	counts       map[string]int
-	generation   uint64          // of counts' keys
-	acknowledged uint64          // up to which the server has said what it grants
-	granted      map[string]bool // nil: all
-	hasNoStream  bool            // the server has no stream
-	changed      chan struct{}   // closed when acked changes
+	counts       map[string]int  // subscribers by URI
+	generation   uint64          // rises when a URI is added or removed
+	acknowledged uint64          // last generation that the server has answered
+	granted      map[string]bool // by URI; nil means all
+	hasNoStream  bool            // the server sends no notifications
+	changed      chan struct{}   // closed when the server has answered
 }
 
+// newSubscriptions makes an empty set.
 func newSubscriptions() subscriptions {
 	return subscriptions{changing: make(chan struct{}, 1), mu: &sync.Mutex{}, counts: map[string]int{}, changed: make(chan struct{})}
 }
 
-// add counts one more who wants to hear of uri, and says whether it is the first.
+// add adds one subscriber of uri. It reports whether it is the first, and gives the
+// generation that has it.
 func (v *subscriptions) add(uri string) (first bool, gen uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -41,7 +45,7 @@ func (v *subscriptions) add(uri string) (first bool, gen uint64) {
 	return v.counts[uri] == 1, v.generation
 }
 
-// remove counts one less, and says whether it was the last.
+// remove removes one subscriber, and reports whether it was the last.
 func (v *subscriptions) remove(uri string) (last bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -56,19 +60,21 @@ func (v *subscriptions) remove(uri string) (last bool) {
 	return true
 }
 
+// hasSubscriber reports whether somebody is subscribed to uri.
 func (v *subscriptions) hasSubscriber(uri string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.counts[uri] > 0
 }
 
+// listURIs gives the URIs with subscribers, sorted, and their generation.
 func (v *subscriptions) listURIs() ([]string, uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Sorted(maps.Keys(v.counts)), v.generation
 }
 
-// recordGrant takes what a server grants of the interests of a generation.
+// recordGrant records what a server grants of the interests of a generation.
 func (v *subscriptions) recordGrant(gen uint64, notifications []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -84,7 +90,7 @@ func (v *subscriptions) recordGrant(gen uint64, notifications []byte) {
 	v.changed = make(chan struct{})
 }
 
-// recordNoStream says that the server has no stream.
+// recordNoStream records that the server sends no notifications, which ends all waits.
 func (v *subscriptions) recordNoStream() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -93,7 +99,8 @@ func (v *subscriptions) recordNoStream() {
 	v.changed = make(chan struct{})
 }
 
-// awaitGrant waits until the server has said whether it grants uri.
+// awaitGrant waits until the server has answered for a generation, and reports whether it
+// grants uri.
 func (v *subscriptions) awaitGrant(ctx context.Context, uri string, gen uint64) (bool, error) {
 	for {
 		v.mu.Lock()
@@ -110,8 +117,9 @@ func (v *subscriptions) awaitGrant(ctx context.Context, uri string, gen uint64) 
 	}
 }
 
-// listenParams are the params of subscriptions/listen for what the server can tell
-// and somebody wants to know; nil when that is nothing.
+// listenParams gives the params of subscriptions/listen: the changes that the server can
+// announce, and the resources with subscribers. They are nil if there is nothing to
+// listen for.
 func (s *Server) listenParams(l link) ([]byte, uint64) {
 	caps := l.serverCapabilities()
 	var members []wire.Member
@@ -139,8 +147,8 @@ func (s *Server) listenParams(l link) ([]byte, uint64) {
 	return s.opts.baseParams(wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, members...)}), gen
 }
 
-// changeSubscription begins or ends to hear of a resource. Callers share what the
-// server is asked for: they are told apart behind us.
+// changeSubscription subscribes to a resource or unsubscribes. Callers on the listing
+// link share one subscription at the server; the gateway tells them apart.
 func (s *Server) changeSubscription(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
 	v := &s.watch.subs
 	select {
@@ -157,7 +165,7 @@ func (s *Server) changeSubscription(ctx context.Context, req *catalog.Request) (
 	}
 	if req.Unsubscribe {
 		if v.remove(req.Name) {
-			_ = s.setSubscription(ctx, req.Name, false, 0) // nobody hears of it from here on anyway
+			_ = s.setSubscription(ctx, req.Name, false, 0) // updates are ignored from here on anyway
 		}
 		return done, nil
 	}
@@ -173,7 +181,9 @@ func (s *Server) changeSubscription(ctx context.Context, req *catalog.Request) (
 	return done, nil
 }
 
-// setSubscription tells the server.
+// setSubscription tells the server about the first subscriber of uri, or the last one
+// that left. gen is the generation to wait for on a modern link. The error has
+// CodeNotFound if the server does not grant it.
 func (s *Server) setSubscription(ctx context.Context, uri string, on bool, gen uint64) error {
 	a, err := s.resolveAccess(ctx, nil, nil)
 	if err != nil {
@@ -204,12 +214,12 @@ func (s *Server) setSubscription(ctx context.Context, uri string, on bool, gen u
 	return err
 }
 
-// awaitStream waits until a legacy server can tell what changes, or has had the
-// time for it.
+// awaitStream waits until a legacy server can send notifications, or had enough time for
+// that.
 func awaitStream(ctx context.Context, l link) {
 	h, ok := l.(*httpLink)
 	if !ok {
-		return // its one stream is there
+		return // its only stream is open
 	}
 	late := time.NewTimer(streamWait)
 	defer late.Stop()
@@ -220,6 +230,7 @@ func awaitStream(ctx context.Context, l link) {
 	}
 }
 
+// subscribeLegacy subscribes to a resource on a legacy link, or unsubscribes.
 func (s *Server) subscribeLegacy(ctx context.Context, l link, uri string, on bool) error {
 	method := wire.MethodResourcesSubscribe
 	if !on {
@@ -229,7 +240,8 @@ func (s *Server) subscribeLegacy(ctx context.Context, l link, uri string, on boo
 	return err
 }
 
-// resubscribe tells a new session of a legacy server what the former one knew.
+// resubscribe repeats all subscriptions on a new session of a legacy server. It ignores
+// refusals: one resource may no longer exist.
 func (s *Server) resubscribe(ctx context.Context, l link) error {
 	if l.isModern() {
 		return nil

@@ -10,41 +10,42 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Tasks are calls of tools that go on behind their answers. A legacy server
-// makes one when it is asked to, answers tasks/get with its state alone and
-// tasks/result once it has ended; it asks its client by requests meanwhile. A
-// modern one makes them as it likes for callers who declare that they take them,
-// and tasks/get says everything. Inside only the modern form exists.
+// Tasks are tool calls that continue after their answer. A legacy server makes one when
+// it is asked to. It answers tasks/get with the state alone, and tasks/result once the
+// task has ended; meanwhile it may send requests to its client. A modern server makes
+// tasks as it likes for callers that declare that they take them, and tasks/get gives
+// everything. Inside Junctor only the modern form exists.
 
+// Bounds of the interval in which a modern task is polled.
 const (
 	minPollInterval     = 100 * time.Millisecond
 	maxPollInterval     = 5 * time.Second
 	defaultPollInterval = time.Second
-	// defaultTaskLife is how long a task that says nothing of its life counts as one
-	// that its session is needed for.
+	// defaultTaskLife is how long a task without a lifetime keeps its session open.
 	defaultTaskLife = time.Hour
 	maxOpenedTasks  = 4096 // whose sessions are remembered
-	// questionsWait is how long the questions of a task are waited for that says
-	// that it has some.
+	// questionsWait is how long a call waits for the questions of a task that needs
+	// input.
 	questionsWait = time.Second
 )
 
-// openedTask is a task that was made here.
+// openedTask is a task that was made through this Server. It keeps its session open, and
+// knows to whom changes are published. Server.mu guards the fields from expiresAt on.
 type openedTask struct {
 	id            string // as its principal knows it
 	serverTaskID  string // as the server knows it, within the session
-	principalID   string // whose it is, a Principal's ID
-	clientSession string // in which session of its client it was made
+	principalID   string // of its owner
+	clientSession string // in which it was made
 	sess          *session
 	access        linkAccess
 	expiresAt     time.Time
-	lastState     string // its state as it was told last
-	hasEnded      bool   // that was its end
-	endSeen       bool   // somebody has seen its end: its session may go
-	hasStream     bool   // it has a stream of its own
+	lastState     string // that was published
+	hasEnded      bool   // lastState is its end
+	endSeen       bool   // somebody has seen its end: its session may be closed
+	hasStream     bool   // a stream of its own is open
 }
 
-// supportsTasks says whether the server behind a link may answer with a task.
+// supportsTasks reports whether the server behind a link may answer with a task.
 func supportsTasks(l link) bool {
 	caps := l.serverCapabilities()
 	if l.isModern() {
@@ -53,9 +54,10 @@ func supportsTasks(l link) bool {
 	return wire.Get(wire.Get(wire.Get(wire.Get(caps, "tasks"), "requests"), "tools"), "call") != nil
 }
 
-// taskMember is params.task where a modern caller's call to a legacy server is
-// to become a task: whoever takes tasks is given one by every tool that can make
-// one, since such a tool may take long. nil is none.
+// taskMember gives params.task if the call of a modern caller to a legacy server should
+// become a task; nil otherwise. A caller that takes tasks gets one from every tool that
+// can make one, since such a tool may take long. The error is for a tool that only runs
+// as a task.
 func (s *Server) taskMember(req *catalog.Request, l link) ([]wire.Member, error) {
 	if req.Kind != junctor.KindTool || req.Caller.TaskOnly || l.isModern() {
 		return nil, nil
@@ -75,8 +77,8 @@ func (s *Server) taskMember(req *catalog.Request, l link) ([]wire.Member, error)
 	return nil, nil
 }
 
-// taskFromResult gives the task that an answer to a tool call is, in the modern form;
-// nil where it is none.
+// taskFromResult gives the task that a tool call was answered with, in the modern form;
+// nil if it is none.
 func taskFromResult(req *catalog.Request, body []byte, modern bool) []byte {
 	if req.Kind != junctor.KindTool || !req.Caller.Tasks {
 		return nil
@@ -98,7 +100,7 @@ func taskFromResult(req *catalog.Request, body []byte, modern bool) []byte {
 	return out
 }
 
-// toModernTask is a legacy task in the modern form.
+// toModernTask gives a legacy task in the modern form.
 func toModernTask(task []byte) []byte {
 	ttl := wire.Get(task, "ttl")
 	if ttl == nil {
@@ -111,18 +113,20 @@ func toModernTask(task []byte) []byte {
 	return wire.AppendObject(nil, task, []string{"ttl", "pollInterval", "_meta"}, add...)
 }
 
+// taskStatus gives the status of a task.
 func taskStatus(task []byte) string {
 	status, _ := wire.String(wire.Get(task, "status"))
 	return status
 }
 
+// isEndStatus reports whether a task with this status has ended.
 func isEndStatus(status string) bool {
 	return status == wire.TaskCompleted || status == wire.TaskFailed || status == wire.TaskCancelled
 }
 
-// rememberTask remembers on which session a task is, which must not be closed for
-// being idle while the server works on it, and listens for its changes. nil is a
-// task that is not remembered.
+// rememberTask records the session of a task, which must not be closed for being idle
+// while the server works on the task. It returns nil if the task has ended or too many
+// are remembered.
 func (s *Server) rememberTask(sess *session, a linkAccess, id string, task []byte) *openedTask {
 	own, _ := wire.String(wire.Get(task, "taskId"))
 	if own == "" || isEndStatus(taskStatus(task)) {
@@ -140,7 +144,7 @@ func (s *Server) rememberTask(sess *session, a linkAccess, id string, task []byt
 			known.expiresAt = t.expiresAt
 			return known
 		}
-		s.forgetTask(known) // its session is over
+		s.forgetTask(known) // its former session has ended
 	}
 	if len(s.openedTasks) >= maxOpenedTasks {
 		for _, old := range s.openedTasks {
@@ -160,8 +164,8 @@ func (s *Server) rememberTask(sess *session, a linkAccess, id string, task []byt
 	return t
 }
 
-// recordTaskEnd notes that a task has ended, and that somebody knows: others who
-// listen are told.
+// recordTaskEnd records that a task has ended and that a caller knows it. Others who
+// watch it are notified.
 func (s *Server) recordTaskEnd(id string, task []byte) {
 	s.mu.Lock()
 	t := s.openedTasks[id]
@@ -175,7 +179,7 @@ func (s *Server) recordTaskEnd(id string, task []byte) {
 	t.hasEnded, t.endSeen = true, true
 }
 
-// forgetTask lets go of a task; mu is held.
+// forgetTask removes a task; mu is held.
 func (s *Server) forgetTask(t *openedTask) {
 	t.hasEnded = true
 	if s.openedTasks[t.id] == t {
@@ -186,7 +190,8 @@ func (s *Server) forgetTask(t *openedTask) {
 	}
 }
 
-// hasOpenTasks says whether a session has tasks under way; mu is held.
+// hasOpenTasks reports whether a session has open tasks, and removes those whose lifetime
+// is over; mu is held.
 func (s *Server) hasOpenTasks(sess *session) bool {
 	some := false
 	for _, t := range sess.tasks {
@@ -199,7 +204,9 @@ func (s *Server) hasOpenTasks(sess *session) bool {
 	return some
 }
 
-// doTask does an operation on a task.
+// doTask runs an operation on a task: get, update or cancel. It uses the session on which
+// the task was made, if that is known. It repeats the operation once if it cannot have
+// run.
 func (s *Server) doTask(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
 	a, err := s.resolveAccess(ctx, req.Principal, &req.Caller)
 	if err != nil {
@@ -207,10 +214,10 @@ func (s *Server) doTask(ctx context.Context, req *catalog.Request) (catalog.Resu
 	}
 	s.mu.Lock()
 	if t := s.openedTasks[req.Task]; t != nil && t.access.credentialsDigest == a.credentialsDigest {
-		// On its own session, whatever the caller declares now.
+		// The task lives on its own session, whatever the caller declares now.
 		its := t.access
 		if !t.sess.removed {
-			its = t.sess.access // it may have become somebody's own since
+			its = t.sess.access // the session may have been handed over since
 		}
 		a.capabilities, a.holder, a.clientSession, a.singleClient = its.capabilities, its.holder, its.clientSession, its.singleClient
 	}
@@ -266,6 +273,8 @@ func (t *taskOperation) sendTaskRequest(ctx context.Context, method string) ([]b
 	return body, err
 }
 
+// doModern runs the operation on a modern server. If the request says so, it polls until
+// the task no longer works.
 func (t *taskOperation) doModern(ctx context.Context) ([]byte, error) {
 	switch t.request.Kind {
 	case junctor.KindTaskUpdate:
@@ -294,6 +303,8 @@ func (t *taskOperation) doModern(ctx context.Context) ([]byte, error) {
 	}
 }
 
+// doLegacy runs the operation on a legacy server and gives the modern form of its result.
+// Updates go to the open request for the task's result, whose questions they answer.
 func (t *taskOperation) doLegacy(ctx context.Context) ([]byte, error) {
 	switch t.request.Kind {
 	case junctor.KindTaskUpdate:
@@ -303,7 +314,7 @@ func (t *taskOperation) doLegacy(ctx context.Context) ([]byte, error) {
 		if c != nil {
 			c.answerQuestions(t.request.Input.Responses)
 		}
-		return []byte(`{}`), nil // what nobody asked for is ignored
+		return []byte(`{}`), nil // answers to nothing are ignored
 	case junctor.KindTaskCancel:
 		return t.cancelLegacy(ctx)
 	default:
@@ -322,6 +333,7 @@ func (t *taskOperation) doLegacy(ctx context.Context) ([]byte, error) {
 	return task, nil
 }
 
+// readState reads the state of a legacy task, in the modern form.
 func (t *taskOperation) readState(ctx context.Context) ([]byte, error) {
 	body, err := t.sendTaskRequest(ctx, wire.MethodTasksGet)
 	if err != nil {
@@ -330,7 +342,7 @@ func (t *taskOperation) readState(ctx context.Context) ([]byte, error) {
 	return toModernTask(body), nil
 }
 
-// addOutcome puts how a task ended into it.
+// addOutcome adds the result or error with which a legacy task ended.
 func (t *taskOperation) addOutcome(ctx context.Context, task, result []byte, err error) ([]byte, error) {
 	own, refused := errors.AsType[*wire.Error](err)
 	switch status := taskStatus(task); {
@@ -349,12 +361,12 @@ func (t *taskOperation) addOutcome(ctx context.Context, task, result []byte, err
 			result = wire.AppendObject(nil, result, []string{"_meta"})
 		}
 	}
-	// A tool that ran and failed has a result: only what ended in an error of the
-	// protocol has failed.
+	// A tool that ran and failed has a result. Only a protocol error makes a task fail.
 	return wire.AppendObject(nil, task, nil,
 		wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCompleted + `"`)}, wire.Member{Key: "result", Value: result}), nil
 }
 
+// cancelLegacy cancels a legacy task. A task that has already ended is no error.
 func (t *taskOperation) cancelLegacy(ctx context.Context) ([]byte, error) {
 	body, err := t.sendTaskRequest(ctx, wire.MethodTasksCancel)
 	if err == nil {
@@ -362,7 +374,7 @@ func (t *taskOperation) cancelLegacy(ctx context.Context) ([]byte, error) {
 	}
 	if own, refused := errors.AsType[*wire.Error](err); refused && own.Code == wire.CodeInvalidParams {
 		if task, getErr := t.readState(ctx); getErr == nil && isEndStatus(taskStatus(task)) {
-			return []byte(`{}`), nil // there is nothing left to cancel
+			return []byte(`{}`), nil // nothing is left to cancel
 		}
 	}
 	return nil, err

@@ -9,13 +9,13 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// awaitTask waits until a task of a legacy server has ended or asks for input. A
-// legacy server asks while somebody waits for the result, so a request for that
-// is kept open behind the caller's back, for as long as the caller comes back.
+// awaitTask waits until a legacy task has ended or asks for input. A legacy server asks
+// only while a request for the result is open. So that request stays open in the
+// background, as long as the caller comes back.
 func (t *taskOperation) awaitTask(ctx context.Context, task []byte) ([]byte, error) {
 	c := t.server.openTaskCall(t.request, t.access) //nolint:contextcheck // it outlives its caller
 	if c == nil {
-		return task, nil // the server is being closed
+		return task, nil // the Server is being closed
 	}
 	limit := ctx
 	if !t.request.Wait {
@@ -26,7 +26,7 @@ func (t *taskOperation) awaitTask(ctx context.Context, task []byte) ([]byte, err
 	for {
 		if asks := c.inputRequests(); asks != nil {
 			if err := waitContext(limit, t.server.opts.Timeouts.Gather); err == nil {
-				asks = c.inputRequests() // and those that came with it
+				asks = c.inputRequests() // with those that came shortly after
 			}
 			if asks != nil {
 				return wire.AppendObject(nil, task, nil,
@@ -40,7 +40,7 @@ func (t *taskOperation) awaitTask(ctx context.Context, task []byte) ([]byte, err
 				return nil, err
 			}
 			if !isEndStatus(taskStatus(now)) {
-				return now, nil // it was the wait that ended
+				return now, nil // the open request ended, not the task
 			}
 			return t.addOutcome(ctx, now, c.body, c.err)
 		case <-c.questionAdded:
@@ -53,9 +53,9 @@ func (t *taskOperation) awaitTask(ctx context.Context, task []byte) ([]byte, err
 	}
 }
 
-// openTaskCall gives the open request for a task's result, and begins it where there
-// is none; nil where the server is being closed. It is given up when nobody has
-// come back for it in the time that a call may be parked.
+// openTaskCall gives the open request for a task's result, and begins one if there is
+// none; nil if the Server is being closed. The request is cancelled if nobody comes back
+// for it within Timeouts.Park.
 func (s *Server) openTaskCall(req *catalog.Request, a linkAccess) *interactiveCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Server) openTaskCall(req *catalog.Request, a linkAccess) *interactiveCa
 	started := s.background.start(func() {
 		defer close(c.done)
 		defer cancel()
-		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the server's end is the call's, too
+		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the call must end with the Server, too
 		c.body, _, c.err = s.sendWithRetries(run, kept, a, "", c)
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -9,23 +9,23 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// What servers tell of their tasks. A legacy one does so on the stream of the
-// session where the task was made. A modern one is asked for it, by a stream for
-// each task: what is heard on the link that lists are read from must not break off
-// whenever somebody begins a task. Nobody relies on hearing of a task, in either
-// era: whatever is too much is left out.
+// Servers publish the states of their tasks. A legacy one does so on the stream of the
+// session where the task was made. A modern one does so on request: each task gets a
+// stream of its own, since the stream of the listing link must not restart whenever a
+// task begins. In both eras clients must not rely on these notifications, so those above
+// the bounds are dropped.
 
 const (
-	maxTaskStreams = 64       // of a server
-	maxTaskState   = 64 << 10 // that is told
+	maxTaskStreams = 64       // of one server
+	maxTaskState   = 64 << 10 // bytes of a state that is published
 )
 
-// watchTask listens for the changes of a task. ctx is its caller's.
+// watchTask listens for changes of a task. ctx is that of its caller. t may be nil.
 func (s *Server) watchTask(ctx context.Context, t *openedTask) {
 	switch {
 	case t == nil:
 	case t.sess.link.isModern():
-		s.startTaskStream(t) //nolint:contextcheck // it outlives its caller
+		s.startTaskStream(t) //nolint:contextcheck // the stream outlives its caller
 	default:
 		if shared, err := s.isListingLink(ctx, &t.access); err == nil && !shared {
 			s.listenOnSession(t.sess)
@@ -33,7 +33,8 @@ func (s *Server) watchTask(ctx context.Context, t *openedTask) {
 	}
 }
 
-// startTaskStream has a modern server tell of a task until that ends.
+// startTaskStream opens a stream for a modern task, until the task ends. It does nothing
+// if there is one, or if there are too many.
 func (s *Server) startTaskStream(t *openedTask) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +46,8 @@ func (s *Server) startTaskStream(t *openedTask) {
 	}
 }
 
-// keepTaskStream keeps the stream of a task open.
+// keepTaskStream keeps the stream of a task open. It gives up after maxResumes failures,
+// or if the server has no streams.
 func (s *Server) keepTaskStream(t *openedTask) {
 	ctx, cancel := context.WithTimeout(s.ctx, t.expiresAt.Sub(s.opts.Now()))
 	defer cancel()
@@ -64,15 +66,17 @@ func (s *Server) keepTaskStream(t *openedTask) {
 	s.taskStreams--
 }
 
-// taskListener is the peer of a task's stream.
+// taskListener is the message handler of a task's stream.
 type taskListener struct {
 	nopHandler
-	ctx        context.Context //nolint:containedctx // it is the stream's
+	ctx        context.Context //nolint:containedctx // it is the context of the stream
 	s          *Server
 	task       *openedTask
 	stopStream func()
 }
 
+// handleNotification implements messageHandler. It ends the stream when the task has
+// ended or the server does not grant the subscription.
 func (e *taskListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteTasks:
@@ -89,25 +93,27 @@ func (e *taskListener) handleNotification(method string, params []byte) {
 	}
 }
 
-// readTask asks how the task is: it may have changed while nobody listened.
+// readTask reads the state of the task: it may have changed before the stream was open.
 func (e *taskListener) readTask() {
 	params := e.s.opts.paramsWith(gatewayTaskCapabilities, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.serverTaskID)})
 	task, err := e.task.sess.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
 	if err != nil {
-		return // whatever is told from now on is heard
+		return // later changes come on the stream
 	}
 	if e.s.publishTaskState(e.task, task); e.s.hasTaskEnded(e.task) {
 		e.stopStream()
 	}
 }
 
+// hasTaskEnded reports whether the end of a task was published.
 func (s *Server) hasTaskEnded(t *openedTask) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return t.hasEnded
 }
 
-// handleTaskNote takes what a server says of a task of a session, in the form of its era.
+// handleTaskNote handles a notification about a task on a session, in the form of its
+// era.
 func (s *Server) handleTaskNote(sess *session, params []byte) {
 	if !sess.link.isModern() {
 		params = toModernTask(params)
@@ -119,7 +125,9 @@ func (s *Server) handleTaskNote(sess *session, params []byte) {
 	s.publishTaskState(t, params)
 }
 
-// publishTaskState tells the state of a task, in modern form, unless that was told. t may be nil.
+// publishTaskState publishes the state of a task, in modern form, unless it was published
+// before. t may be nil. Results, errors and questions are left out: only an operation of
+// the owner gives those.
 func (s *Server) publishTaskState(t *openedTask, task []byte) {
 	status := taskStatus(task)
 	if t == nil || !isEndStatus(status) && status != wire.TaskWorking && status != wire.TaskInputRequired {
