@@ -163,10 +163,10 @@ func (s *Server) refreshIfStale(ctx context.Context) error {
 // a change or when their lifetime ends. It returns when the link has ended or the session
 // was replaced.
 func (s *Server) listenAndRefresh(ctx context.Context, sess *session) error {
-	var ear listenRun
-	defer func() { ear.stop() }()
-	ear.start(ctx, s, sess)
-	up := ear.readyChannel(sess.link)
+	var run listenRun
+	defer func() { run.stop() }()
+	run.start(ctx, s, sess)
+	up := run.readyChannel(sess.link)
 	var due <-chan time.Time // when lists that changed are read again; nil is not
 	for {
 		stale := time.NewTimer(s.timeUntilStale())
@@ -174,9 +174,9 @@ func (s *Server) listenAndRefresh(ctx context.Context, sess *session) error {
 		case <-ctx.Done():
 			stale.Stop()
 			return junctor.AsError(ctx.Err())
-		case err := <-ear.ended:
+		case err := <-run.ended:
 			stale.Stop()
-			ear.ended = nil
+			run.ended = nil
 			if isLinkOver(err) {
 				s.dropSession(sess)
 			}
@@ -190,8 +190,8 @@ func (s *Server) listenAndRefresh(ctx context.Context, sess *session) error {
 			signalChannel(s.watch.listChanged)
 		case <-s.watch.interestsChanged:
 			if sess.link.isModern() {
-				ear.stop()
-				ear.start(ctx, s, sess)
+				run.stop()
+				run.start(ctx, s, sess)
 			}
 		case <-s.watch.listChanged:
 			if due == nil { // else what changed now is read then, too
@@ -285,7 +285,7 @@ func (e *listenRun) start(ctx context.Context, s *Server, sess *session) {
 	gen := uint64(0)
 	if l.isModern() {
 		if params, gen = s.listenParams(l); params == nil {
-			return // nothing to hear of
+			return // there is nothing to listen for
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -308,8 +308,8 @@ func (e *listenRun) readyChannel(l link) <-chan struct{} {
 	if e.ended == nil || l.isModern() || !announcesChanges(l) {
 		return nil
 	}
-	if h, ok := l.(*httpLink); ok {
-		return h.streamReady
+	if link, ok := l.(*httpLink); ok {
+		return link.streamReady
 	}
 	now := make(chan struct{})
 	close(now)

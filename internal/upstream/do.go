@@ -84,9 +84,9 @@ func (s *Server) sendRequest(ctx context.Context, req *catalog.Request, a linkAc
 }
 
 // sendWithRetries sends a request, and repeats it if it cannot have run, or once if
-// running it twice is safe. p receives what the server says meanwhile. modern is
+// running it twice is safe. handler receives what the server says meanwhile. modern is
 // the era of the session that answered. req.Timing gets the attempts.
-func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a linkAccess, token string, p messageHandler) (body []byte, modern bool, err error) {
+func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a linkAccess, token string, handler messageHandler) (body []byte, modern bool, err error) {
 	safe := isRepeatable(req)
 	for try := 1; ; try++ {
 		at := req.Timing.Elapsed()
@@ -100,7 +100,7 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 			s.releaseSession(sess)
 			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.opts.ID)
 		}
-		if body, err = s.exchangeRequest(ctx, sess, req, token, p); err == nil && req.Caller.Tasks {
+		if body, err = s.exchangeRequest(ctx, sess, req, token, handler); err == nil && req.Caller.Tasks {
 			if task := taskFromResult(req, body, modern); task != nil {
 				made := s.rememberTask(sess, a, req.CallID, task)
 				if !modern || req.Caller.TaskOnly { // modern clients subscribe to tasks themselves
@@ -133,13 +133,13 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 // exchangeRequest sends one request over one session and waits for the answer. Before
 // that, a legacy session gets the log level and answers its server's initial requests.
 // The outcome goes to the breaker and the state.
-func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalog.Request, token string, p messageHandler) ([]byte, error) {
+func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalog.Request, token string, handler messageHandler) ([]byte, error) {
 	l := sess.link
 	if !l.isModern() && req.Caller.LogLevel != "" {
 		sess.logLevel.lowerLevel(ctx, l, req.Caller.LogLevel)
 	}
 	if !l.isModern() {
-		if err := s.answerInitialRequests(ctx, sess, p); err != nil {
+		if err := s.answerInitialRequests(ctx, sess, handler); err != nil {
 			return nil, err
 		}
 	}
@@ -151,14 +151,14 @@ func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalo
 	out.writeParams(s, req, l.isModern(), token, more...)
 	begun := time.Now()
 	var body []byte
-	switch h, ok := l.(*httpLink); {
-	case ok && h.line != nil:
-		body, err = h.roundTripInto(ctx, methodOf(req.Kind), out.params, p, req.Room, limit.PartyOf(req.Principal))
+	switch link, ok := l.(*httpLink); {
+	case ok && link.line != nil:
+		body, err = link.roundTripInto(ctx, methodOf(req.Kind), out.params, handler, req.Room, limit.PartyOf(req.Principal))
 		s.releaseParamsBuilder(out) // only a line has surely stopped reading the buffer; an HTTP client may go on after an abort
 	case ok:
-		body, err = h.roundTripInto(ctx, methodOf(req.Kind), out.params, p, nil, limit.PartyOf(req.Principal))
+		body, err = link.roundTripInto(ctx, methodOf(req.Kind), out.params, handler, nil, limit.PartyOf(req.Principal))
 	default:
-		body, err = l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
+		body, err = l.roundTrip(ctx, methodOf(req.Kind), out.params, handler)
 	}
 	s.recordOutcome(sess, time.Since(begun), err)
 	return body, s.opts.checkElicitationError(err)

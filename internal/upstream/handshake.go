@@ -12,8 +12,8 @@ func (o *Options) clientInfo() []byte {
 	return append(wire.AppendString([]byte(`{"name":"junctor","version":`), o.Version), '}')
 }
 
-// discoverParams are the params of server/discover, the first request to a server:
-// whoever answers it is modern.
+// discoverParams are the params of server/discover, the first request to a server. A
+// server that answers it is modern.
 func (o *Options) discoverParams() []byte { return o.baseParams() }
 
 // baseParams are the params of a request to a modern server on nobody's behalf, with the

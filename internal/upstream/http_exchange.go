@@ -339,8 +339,8 @@ func (l *httpLink) openEventStream(ctx context.Context, lastID string) (*http.Re
 // whether anything came on it. It closes the body, unless drainStream does so later.
 func (x *httpExchange) readUntilResponse(ctx context.Context, body io.ReadCloser) (found *callResponse, progressed bool, err error) {
 	r := wire.NewEventReader(body, int(x.link.opts.MaxBytes))
-	room := x.link.opts.memoryFor(ctx, x.party)
-	r.GrowWith(room.growBuffer)
+	memory := x.link.opts.memoryFor(ctx, x.party)
+	r.GrowWith(memory.growBuffer)
 	into := x.link.takeMessage()
 	defer x.link.messages.Put(into)
 	defer func() {
@@ -350,7 +350,7 @@ func (x *httpExchange) readUntilResponse(ctx context.Context, body io.ReadCloser
 	}()
 	for {
 		e, err := r.Next()
-		room.Settle()
+		memory.Settle()
 		if err != nil {
 			return nil, progressed, err
 		}
@@ -389,9 +389,9 @@ func (x *httpExchange) readUntilResponse(ctx context.Context, body io.ReadCloser
 // gives it back when the message is no longer needed.
 type messageMemory struct{ *limit.ByteGrowth }
 
-// memoryFor makes the memory of a stream, which the byte budget of who pays for.
-func (o *Options) memoryFor(ctx context.Context, who limit.Party) messageMemory {
-	return messageMemory{o.Bytes.Growth(ctx, who, o.MaxBytes+1)}
+// memoryFor makes the memory of a stream, which the byte budget of party pays for.
+func (o *Options) memoryFor(ctx context.Context, party limit.Party) messageMemory {
+	return messageMemory{o.Bytes.Growth(ctx, party, o.MaxBytes+1)}
 }
 
 // growBuffer is a wire.Grower.

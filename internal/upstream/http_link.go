@@ -180,16 +180,16 @@ func transportError(ctx context.Context, err error) error {
 }
 
 // roundTrip implements link.
-func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
-	return l.roundTripInto(ctx, method, params, p, nil, l.opts.serverParty())
+func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, handler messageHandler) ([]byte, error) {
+	return l.roundTripInto(ctx, method, params, handler, nil, l.opts.serverParty())
 }
 
 // roundTripInto is roundTrip with a buffer for the answer, which may be nil, and the
 // party whose byte budget pays for it. It writes to the spare capacity of params.
-func (l *httpLink) roundTripInto(ctx context.Context, method string, params []byte, p messageHandler, room *[]byte, who limit.Party) ([]byte, error) {
-	x := &httpExchange{link: l, handler: p, buffer: room, party: who}
+func (l *httpLink) roundTripInto(ctx context.Context, method string, params []byte, handler messageHandler, buffer *[]byte, party limit.Party) ([]byte, error) {
+	x := &httpExchange{link: l, handler: handler, buffer: buffer, party: party}
 	defer x.closeExchange()
-	if err := l.pending.registerCall(&x.call, x, params, p); err != nil {
+	if err := l.pending.registerCall(&x.call, x, params, handler); err != nil {
 		return nil, err
 	}
 	defer l.pending.endCall(&x.call)
@@ -249,8 +249,8 @@ func (l *httpLink) postOneWay(ctx context.Context, method string, params, messag
 
 // answerServerRequest answers a request of the server. ctx is that of the stream it came
 // on, and ends the request with it.
-func (l *httpLink) answerServerRequest(ctx context.Context, m *wire.Message, p messageHandler, refused *wire.Error) {
-	l.serverRequests.startAnswer(ctx, m, p, l.opts.checkServerRequest(m, refused), func(ctx context.Context, message []byte) {
+func (l *httpLink) answerServerRequest(ctx context.Context, m *wire.Message, handler messageHandler, refused *wire.Error) {
+	l.serverRequests.startAnswer(ctx, m, handler, l.opts.checkServerRequest(m, refused), func(ctx context.Context, message []byte) {
 		if err := l.postOneWay(ctx, "", nil, message); err != nil {
 			l.opts.limits.warnOnce(l.opts.Logger, "the answer to a request of a server did not reach it", "server", l.opts.ID, "error", err)
 		}

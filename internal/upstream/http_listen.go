@@ -12,28 +12,28 @@ import (
 )
 
 // listen implements link.
-func (l *httpLink) listen(ctx context.Context, params []byte, p messageHandler) error {
+func (l *httpLink) listen(ctx context.Context, params []byte, handler messageHandler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)() //nolint:contextcheck // the stream must end with the link, too
 	if l.modernEra {
-		return l.listenModern(ctx, params, p)
+		return l.listenModern(ctx, params, handler)
 	}
-	defer l.pending.addListener(p)()
+	defer l.pending.addListener(handler)()
 	return l.listenLegacy(ctx)
 }
 
-// listenModern keeps one subscriptions/listen request open. p gets all notifications on
-// it. An error as its answer means errNoStream; a result means that the server ended the
-// stream and may be asked again.
-func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHandler) error {
-	fl, err := l.pending.beginCall(params, nil)
+// listenModern keeps one subscriptions/listen request open. handler gets all
+// notifications on it. An error as its answer means errNoStream; a result means that the
+// server ended the stream and may be asked again.
+func (l *httpLink) listenModern(ctx context.Context, params []byte, handler messageHandler) error {
+	call, err := l.pending.beginCall(params, nil)
 	if err != nil {
 		return err
 	}
-	defer l.pending.endCall(fl)
+	defer l.pending.endCall(call)
 	method := wire.MethodSubscriptionsListen
-	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), wire.AppendRequest(nil, fl.id, method, params))
+	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), wire.AppendRequest(nil, call.id, method, params))
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p messageHan
 		l.opts.limits.paceMessage()
 		switch {
 		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
-			p.handleNotification(m.Method, m.Params)
-		case m.Kind == wire.Response && bytes.Equal(m.ID, fl.id):
+			handler.handleNotification(m.Method, m.Params)
+		case m.Kind == wire.Response && bytes.Equal(m.ID, call.id):
 			ended = m.Error != nil // a result only ends this stream
 		}
 	})
@@ -107,8 +107,8 @@ func (l *httpLink) dispatchMessage(ctx context.Context, m *wire.Message) {
 	l.opts.limits.paceMessage()
 	switch {
 	case m.Kind == wire.Request:
-		p, refused := l.pending.findAnswerer(m.Method)
-		l.answerServerRequest(ctx, m, p, refused)
+		handler, refused := l.pending.findAnswerer(m.Method)
+		l.answerServerRequest(ctx, m, handler, refused)
 	case m.Kind == wire.Notification && m.Method == wire.NoteCancelled:
 		l.serverRequests.cancelRequest(m.RequestID)
 	case m.Kind == wire.Notification:
@@ -119,12 +119,12 @@ func (l *httpLink) dispatchMessage(ctx context.Context, m *wire.Message) {
 // readEvents reads a stream to its end. It calls each for every event, and then take for
 // the messages in it. It skips events that hold no message, since no call depends on the
 // stream.
-func readEvents(body interface{ Read([]byte) (int, error) }, most int, room messageMemory, each func(*wire.Event), take func(*wire.Message)) error {
+func readEvents(body interface{ Read([]byte) (int, error) }, most int, memory messageMemory, each func(*wire.Event), take func(*wire.Message)) error {
 	r := wire.NewEventReader(body, most)
-	r.GrowWith(room.growBuffer)
+	r.GrowWith(memory.growBuffer)
 	for {
 		e, err := r.Next()
-		room.Settle()
+		memory.Settle()
 		if err != nil {
 			return err
 		}

@@ -31,9 +31,9 @@ func newReply(resp *http.Response) httpReply {
 }
 
 // readBody reads a whole body, up to most bytes, and appends it to buf. size is the
-// announced length, or -1. The byte budget of who pays for the memory.
-func (o *Options) readBody(ctx context.Context, who limit.Party, buf []byte, body io.Reader, size, most int64) ([]byte, error) {
-	buf, err := o.Bytes.ReadAll(ctx, who, buf, body, size, most)
+// announced length, or -1. The byte budget of party pays for the memory.
+func (o *Options) readBody(ctx context.Context, party limit.Party, buf []byte, body io.Reader, size, most int64) ([]byte, error) {
+	buf, err := o.Bytes.ReadAll(ctx, party, buf, body, size, most)
 	switch {
 	case err == nil:
 		return buf, nil
@@ -121,6 +121,8 @@ type httpStatusError struct {
 
 // Error implements error.
 func (h *httpStatusError) Error() string { return "HTTP " + strconv.Itoa(h.status) }
+
+// Unwrap gives the cause, for errors.Is.
 func (h *httpStatusError) Unwrap() error { return h.cause }
 
 // HTTPStatus gives the status to callers that do not know this package.

@@ -35,15 +35,15 @@ type nextCallAnswerer struct {
 
 // answerRequest implements messageHandler.
 func (a *nextCallAnswerer) answerRequest(ctx context.Context, method string, params []byte) ([]byte, error) {
-	for p := a.firstHandler; ; {
-		if p != nil {
-			result, err := p.answerRequest(ctx, method, params)
+	for handler := a.firstHandler; ; {
+		if handler != nil {
+			result, err := handler.answerRequest(ctx, method, params)
 			if !errors.Is(err, errCallOver) {
 				return result, err
 			}
 		}
 		var err error
-		if p, err = a.calls.awaitCall(ctx); err != nil {
+		if handler, err = a.calls.awaitCall(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -56,8 +56,8 @@ func (f *pendingCalls) awaitCall(ctx context.Context) (messageHandler, error) {
 	defer cancel()
 	for {
 		f.mu.Lock()
-		fl, several := f.findLeastAsked()
-		if fl == nil && f.callBegun == nil {
+		call, several := f.findLeastAsked()
+		if call == nil && f.callBegun == nil {
 			f.callBegun = make(chan struct{})
 		}
 		begun := f.callBegun
@@ -65,8 +65,8 @@ func (f *pendingCalls) awaitCall(ctx context.Context) (messageHandler, error) {
 		switch {
 		case several && (f.onAmbiguous == nil || !f.onAmbiguous()):
 			return nil, errAmbiguousCall
-		case fl != nil:
-			return fl.handler, nil
+		case call != nil:
+			return call.handler, nil
 		}
 		select {
 		case <-begun:
@@ -80,14 +80,14 @@ func (f *pendingCalls) awaitCall(ctx context.Context) (messageHandler, error) {
 // server sends before it. Servers ask for a client's roots after initialize, and restrict
 // later calls to them. Such answers are this caller's alone, so clients stop sharing
 // sessions. The same happens when the client's roots changed.
-func (s *Server) answerInitialRequests(ctx context.Context, sess *session, p messageHandler) error {
+func (s *Server) answerInitialRequests(ctx context.Context, sess *session, handler messageHandler) error {
 	if !sess.mayAsk || sess.hadFirstCall.Swap(true) && !sess.rootsChanged.Load() {
 		return nil
 	}
 	s.notifyRootsChanged(ctx, sess)
 	// The server's requests arrive before its answer to this ping. An error is as good as
 	// an answer: the method may be unknown.
-	_, _ = sess.link.roundTrip(ctx, wire.MethodPing, nil, p)
+	_, _ = sess.link.roundTrip(ctx, wire.MethodPing, nil, handler)
 	asked, err := sess.link.awaitServerRequests(ctx)
 	if err != nil || !asked {
 		return err

@@ -174,7 +174,7 @@ func (d *linkOpener) tryDiscover(ctx context.Context, op linkSettings) (link, er
 			return l, nil
 		}
 	}
-	_ = l.close() //nolint:contextcheck // it is told even when ctx has ended
+	_ = l.close() //nolint:contextcheck // the server is notified even if ctx has ended
 	return nil, err
 }
 
@@ -183,7 +183,7 @@ func (d *linkOpener) openLegacy(ctx context.Context, op linkSettings) (link, err
 	l := newHTTPLink(op.optionsFrom(d.opts), handshakeInfo{}, op, d.paramHeaders)
 	err := l.sendInitialize(ctx, op.capabilities)
 	if err != nil {
-		_ = l.close() //nolint:contextcheck // it is told even when ctx has ended
+		_ = l.close() //nolint:contextcheck // the server is notified even if ctx has ended
 		return nil, err
 	}
 	return l, nil

@@ -73,15 +73,15 @@ type callResponse struct {
 
 // beginCall adds a call whose answer comes on the shared stream. The caller must call
 // endCall.
-func (f *pendingCalls) beginCall(params []byte, p messageHandler) (*pendingCall, error) {
-	fl := &pendingCall{}
-	return fl, f.registerCall(fl, nil, params, p)
+func (f *pendingCalls) beginCall(params []byte, handler messageHandler) (*pendingCall, error) {
+	call := &pendingCall{}
+	return call, f.registerCall(call, nil, params, handler)
 }
 
-// registerCall adds call fl and gives it an id. own is the exchange by which its answer
+// registerCall adds a call and gives it an id. exchange is the one by which its answer
 // comes, or nil. params are searched for the progress token. The error has the cause
 // errNotBegun if the link has ended.
-func (f *pendingCalls) registerCall(fl *pendingCall, own interface{ Break() }, params []byte, p messageHandler) error {
+func (f *pendingCalls) registerCall(call *pendingCall, exchange interface{ Break() }, params []byte, handler messageHandler) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closedErr != nil {
@@ -91,18 +91,18 @@ func (f *pendingCalls) registerCall(fl *pendingCall, own interface{ Break() }, p
 		f.byID, f.byToken = map[string]*pendingCall{}, map[string]*pendingCall{}
 	}
 	f.callCount++
-	fl.numericID = f.newID()
-	fl.id = strconv.AppendUint(fl.digits[:0], fl.numericID, 10)
-	fl.progressToken = string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken))
-	fl.order, fl.handler, fl.exchange = f.callCount, p, own
-	if own == nil {
-		fl.response = make(chan callResponse, 1)
+	call.numericID = f.newID()
+	call.id = strconv.AppendUint(call.digits[:0], call.numericID, 10)
+	call.progressToken = string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken))
+	call.order, call.handler, call.exchange = f.callCount, handler, exchange
+	if exchange == nil {
+		call.response = make(chan callResponse, 1)
 	}
-	f.byID[string(fl.id)] = fl
-	if fl.progressToken != "" {
-		f.byToken[fl.progressToken] = fl
+	f.byID[string(call.id)] = call
+	if call.progressToken != "" {
+		f.byToken[call.progressToken] = call
 	}
-	if p != nil && f.callBegun != nil {
+	if handler != nil && f.callBegun != nil {
 		close(f.callBegun)
 		f.callBegun = nil
 	}
@@ -130,20 +130,20 @@ func (f *pendingCalls) newID() uint64 {
 
 // endCall removes a call. Its handler may receive one more notification that is being
 // delivered.
-func (f *pendingCalls) endCall(fl *pendingCall) {
+func (f *pendingCalls) endCall(call *pendingCall) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.byID, string(fl.id))
-	f.recentIDs[fl.order%recentIDCount] = fl.numericID
-	if f.byToken[fl.progressToken] == fl {
-		delete(f.byToken, fl.progressToken)
+	delete(f.byID, string(call.id))
+	f.recentIDs[call.order%recentIDCount] = call.numericID
+	if f.byToken[call.progressToken] == call {
+		delete(f.byToken, call.progressToken)
 	}
 }
 
 // awaitResponse waits for the answer of a call, or for the end of ctx.
-func (fl *pendingCall) awaitResponse(ctx context.Context) ([]byte, error) {
+func (call *pendingCall) awaitResponse(ctx context.Context) ([]byte, error) {
 	select {
-	case a := <-fl.response:
+	case a := <-call.response:
 		return a.result, a.err
 	case <-ctx.Done():
 		return nil, junctor.AsError(ctx.Err())
@@ -159,19 +159,19 @@ func (f *pendingCalls) failAll(err error) {
 		return
 	}
 	f.closedErr = err
-	for _, fl := range f.byID {
-		if fl.exchange != nil {
-			fl.exchange.Break()
+	for _, call := range f.byID {
+		if call.exchange != nil {
+			call.exchange.Break()
 			continue
 		}
-		fl.setResponse(callResponse{err: err})
+		call.setResponse(callResponse{err: err})
 	}
 }
 
 // setResponse gives the call its answer. It never blocks.
-func (fl *pendingCall) setResponse(a callResponse) {
+func (call *pendingCall) setResponse(a callResponse) {
 	select {
-	case fl.response <- a:
+	case call.response <- a:
 	default: // the server answered twice: the first answer counts
 	}
 }
@@ -181,12 +181,12 @@ func (fl *pendingCall) setResponse(a callResponse) {
 // id, it logs that.
 func (f *pendingCalls) deliverResponse(m *wire.Message, o *Options) {
 	f.mu.Lock()
-	fl := f.byID[string(m.ID)]
+	call := f.byID[string(m.ID)]
 	n, err := strconv.ParseUint(string(m.ID), 10, 64)
 	unasked := err != nil || n == 0 || !slices.Contains(f.recentIDs[:], n)
 	f.mu.Unlock()
-	if fl != nil {
-		fl.setResponse(parseResponse(m))
+	if call != nil {
+		call.setResponse(parseResponse(m))
 		return
 	}
 	o.limits.paceMessage()
@@ -212,19 +212,19 @@ func parseResponse(m *wire.Message) callResponse {
 
 // addListener adds a receiver of notifications that belong to no call. It first gets
 // those that came while nobody listened. The caller must call stop.
-func (f *pendingCalls) addListener(p messageHandler) (stop func()) {
+func (f *pendingCalls) addListener(handler messageHandler) (stop func()) {
 	f.mu.Lock()
-	f.listeners = append(slices.Clip(f.listeners), p)
+	f.listeners = append(slices.Clip(f.listeners), handler)
 	waited := f.undelivered
 	f.undelivered = nil
 	f.mu.Unlock()
 	for _, m := range waited {
-		p.handleNotification(m.method, m.params)
+		handler.handleNotification(m.method, m.params)
 	}
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.listeners = slices.DeleteFunc(slices.Clone(f.listeners), func(other messageHandler) bool { return other == p })
+		f.listeners = slices.DeleteFunc(slices.Clone(f.listeners), func(other messageHandler) bool { return other == handler })
 	}
 }
 
@@ -236,8 +236,8 @@ func (f *pendingCalls) dispatchMessage(ctx context.Context, m *wire.Message, a *
 		f.deliverResponse(m, o)
 	case m.Kind == wire.Request:
 		o.limits.paceMessage()
-		p, refused := f.findAnswerer(m.Method)
-		a.startAnswer(ctx, m, p, o.checkServerRequest(m, refused), func(ctx context.Context, message []byte) {
+		handler, refused := f.findAnswerer(m.Method)
+		a.startAnswer(ctx, m, handler, o.checkServerRequest(m, refused), func(ctx context.Context, message []byte) {
 			if err := send(ctx, message); err != nil {
 				o.limits.warnOnce(o.Logger, "the answer to a request of a server did not reach it", "server", o.ID, "error", err)
 			}
@@ -257,25 +257,25 @@ func (f *pendingCalls) dispatchNotification(method string, params []byte) {
 	var to []messageHandler
 	switch method {
 	case wire.NoteProgress:
-		if fl := f.byToken[string(wire.Get(params, wire.MetaProgressToken))]; fl != nil && fl.handler != nil {
-			to = []messageHandler{fl.handler}
+		if call := f.byToken[string(wire.Get(params, wire.MetaProgressToken))]; call != nil && call.handler != nil {
+			to = []messageHandler{call.handler}
 		}
 	case wire.NoteMessage:
 		// With several pending calls it goes to none: a log message of one caller must
 		// not reach another.
-		if fl := f.findOnlyCall(); fl != nil {
-			to = []messageHandler{fl.handler}
+		if call := f.findOnlyCall(); call != nil {
+			to = []messageHandler{call.handler}
 		}
 	default:
-		if fl := f.byID[subscriptionID(params)]; fl != nil && fl.subscriber != nil {
-			to = []messageHandler{fl.subscriber}
+		if call := f.byID[subscriptionID(params)]; call != nil && call.subscriber != nil {
+			to = []messageHandler{call.subscriber}
 		} else if to = f.listeners; to == nil && len(f.undelivered) < maxUndelivered {
 			f.undelivered = append(f.undelivered, undeliveredNote{method, bytes.Clone(params)})
 		}
 	}
 	f.mu.Unlock()
-	for _, p := range to {
-		p.handleNotification(method, params)
+	for _, handler := range to {
+		handler.handleNotification(method, params)
 	}
 }
 
@@ -289,8 +289,8 @@ func subscriptionID(params []byte) string {
 // findOnlyCall gives the pending call with a handler if there is exactly one, otherwise
 // nil; the lock is held.
 func (f *pendingCalls) findOnlyCall() *pendingCall {
-	if fl, several := f.findLeastAsked(); !several {
-		return fl
+	if call, several := f.findLeastAsked(); !several {
+		return call
 	}
 	return nil
 }
@@ -305,10 +305,10 @@ func (f *pendingCalls) findAnswerer(method string) (messageHandler, *wire.Error)
 		return nil, nil // the gateway answers these itself
 	}
 	f.mu.Lock()
-	fl, several := f.findLeastAsked()
+	call, several := f.findLeastAsked()
 	f.mu.Unlock()
-	if fl != nil && !several {
-		return f.newAnswerer(fl), nil
+	if call != nil && !several {
+		return f.newAnswerer(call), nil
 	}
 	switch {
 	case f.onAmbiguous == nil && several:
@@ -319,32 +319,32 @@ func (f *pendingCalls) findAnswerer(method string) (messageHandler, *wire.Error)
 	if anyMay := f.onAmbiguous(); several && !anyMay {
 		return nil, errAmbiguousCall
 	}
-	return f.newAnswerer(fl), nil
+	return f.newAnswerer(call), nil
 }
 
 // newAnswerer makes the handler of a server request from a call, which may be nil.
-func (f *pendingCalls) newAnswerer(fl *pendingCall) *nextCallAnswerer {
-	if fl == nil {
+func (f *pendingCalls) newAnswerer(call *pendingCall) *nextCallAnswerer {
+	if call == nil {
 		return &nextCallAnswerer{calls: f}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fl.askCount++
-	return &nextCallAnswerer{calls: f, firstHandler: fl.handler}
+	call.askCount++
+	return &nextCallAnswerer{calls: f, firstHandler: call.handler}
 }
 
 // findLeastAsked gives the pending call with a handler that got the fewest requests, the
 // oldest of those, and reports whether there are others; the lock is held.
 func (f *pendingCalls) findLeastAsked() (found *pendingCall, several bool) {
-	for _, fl := range f.byID {
+	for _, call := range f.byID {
 		switch {
-		case fl.handler == nil:
+		case call.handler == nil:
 		case found == nil:
-			found = fl
+			found = call
 		default:
 			several = true
-			if fl.askCount < found.askCount || fl.askCount == found.askCount && fl.order < found.order {
-				found = fl
+			if call.askCount < found.askCount || call.askCount == found.askCount && call.order < found.order {
+				found = call
 			}
 		}
 	}

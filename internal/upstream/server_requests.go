@@ -25,16 +25,16 @@ type serverRequests struct {
 	oneAnswered chan struct{} // closed when one was answered; nil if nobody waits for that
 }
 
-// startAnswer answers a request of the server in a goroutine: p answers it, and send
-// sends the response. If refused is not nil, it is the answer. When ctx ends, the request
-// is dropped. startAnswer does not block, since the reader of the link calls it.
-func (a *serverRequests) startAnswer(ctx context.Context, m *wire.Message, p messageHandler, refused *wire.Error, send func(ctx context.Context, message []byte)) {
+// startAnswer answers a request of the server in a goroutine: handler answers it, and
+// send sends the response. If refused is not nil, it is the answer. When ctx ends, the
+// request is dropped. startAnswer does not block, since the reader of the link calls it.
+func (a *serverRequests) startAnswer(ctx context.Context, m *wire.Message, handler messageHandler, refused *wire.Error, send func(ctx context.Context, message []byte)) {
 	id, method, params := bytes.Clone(m.ID), m.Method, bytes.Clone(m.Params)
 	switch {
 	case method == wire.MethodPing: // is answered without a handler
 	case !isAnswerable(method):
 		refused = &wire.Error{Code: wire.CodeMethodNotFound, Message: "this client does not know the method " + clipText(method)}
-	case refused == nil && p == nil:
+	case refused == nil && handler == nil:
 		refused = &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
 	}
 	a.mu.Lock()
@@ -56,7 +56,7 @@ func (a *serverRequests) startAnswer(ctx context.Context, m *wire.Message, p mes
 	a.cancels[string(id)] = cancel
 	a.answering.Go(func() {
 		defer a.removeRequest(id)
-		response := buildResponse(ctx, id, method, params, p, refused)
+		response := buildResponse(ctx, id, method, params, handler, refused)
 		if ctx.Err() == nil {
 			send(ctx, response)
 		}
@@ -128,14 +128,14 @@ func isAnswerable(method string) bool {
 }
 
 // buildResponse makes the response to a request of the server.
-func buildResponse(ctx context.Context, id []byte, method string, params []byte, p messageHandler, refused *wire.Error) []byte {
+func buildResponse(ctx context.Context, id []byte, method string, params []byte, handler messageHandler, refused *wire.Error) []byte {
 	if method == wire.MethodPing {
 		return wire.AppendResult(nil, id, nil)
 	}
 	if refused != nil {
 		return wire.AppendError(nil, id, refused)
 	}
-	result, err := p.answerRequest(ctx, method, params)
+	result, err := handler.answerRequest(ctx, method, params)
 	if err == nil {
 		return wire.AppendResult(nil, id, result)
 	}

@@ -98,11 +98,11 @@ func contextError(ctx context.Context, err error) error {
 func (l *sseLink) readStream(body io.ReadCloser, endpoint chan<- string) {
 	defer body.Close()
 	r := wire.NewEventReader(body, int(l.opts.MaxBytes))
-	room := l.opts.memoryFor(l.ctx, l.opts.serverParty())
-	r.GrowWith(room.growBuffer)
+	memory := l.opts.memoryFor(l.ctx, l.opts.serverParty())
+	r.GrowWith(memory.growBuffer)
 	for {
 		e, err := r.Next()
-		room.Settle()
+		memory.Settle()
 		if err != nil {
 			l.failStream(err)
 			return
@@ -158,21 +158,21 @@ func (l *sseLink) postMessage(ctx context.Context, message []byte) error {
 }
 
 // roundTrip implements link.
-func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
-	fl, err := l.pending.beginCall(params, p)
+func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, handler messageHandler) ([]byte, error) {
+	call, err := l.pending.beginCall(params, handler)
 	if err != nil {
 		return nil, err
 	}
-	defer l.pending.endCall(fl)
+	defer l.pending.endCall(call)
 	var result []byte
-	if err = l.postMessage(ctx, wire.AppendRequest(nil, fl.id, method, params)); err == nil {
-		result, err = fl.awaitResponse(ctx)
+	if err = l.postMessage(ctx, wire.AppendRequest(nil, call.id, method, params)); err == nil {
+		result, err = call.awaitResponse(ctx)
 	}
 	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
 		l.background.start(func() { //nolint:contextcheck // the call's own context has ended
 			ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
 			defer cancel()
-			_ = l.notify(ctx, wire.NoteCancelled, cancelParams(fl.id)) // nobody waits for the outcome
+			_ = l.notify(ctx, wire.NoteCancelled, cancelParams(call.id)) // nobody waits for the outcome
 		})
 	}
 	return result, err
@@ -184,8 +184,8 @@ func (l *sseLink) notify(ctx context.Context, method string, params []byte) erro
 }
 
 // listen implements link: the stream is already open.
-func (l *sseLink) listen(ctx context.Context, _ []byte, p messageHandler) error {
-	defer l.pending.addListener(p)()
+func (l *sseLink) listen(ctx context.Context, _ []byte, handler messageHandler) error {
+	defer l.pending.addListener(handler)()
 	select {
 	case <-l.streamEnded:
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.opts.ID + " ended its stream", Cause: errNotBegun}

@@ -36,8 +36,8 @@ type stdioLink struct {
 
 // newStdioLink makes the link of a child and begins to read. stopChild must be called at
 // the end.
-func newStdioLink(o *Options, c *childProcess, op linkSettings) *stdioLink {
-	l := &stdioLink{opts: o, childProcess: c, childEnded: make(chan struct{})}
+func newStdioLink(o *Options, child *childProcess, op linkSettings) *stdioLink {
+	l := &stdioLink{opts: o, childProcess: child, childEnded: make(chan struct{})}
 	l.pending.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	go l.readMessages()
@@ -49,15 +49,15 @@ func newStdioLink(o *Options, c *childProcess, op linkSettings) *stdioLink {
 	return l
 }
 
-// beginRequest sends the request of fl. The caller must call endCall unless it gets an
-// error.
-func (l *stdioLink) beginRequest(ctx context.Context, fl *pendingCall, method string, params []byte, p messageHandler) error {
-	if err := l.pending.registerCall(fl, nil, params, p); err != nil {
+// beginRequest sends the request of a call. The caller must call endCall unless it gets
+// an error.
+func (l *stdioLink) beginRequest(ctx context.Context, call *pendingCall, method string, params []byte, handler messageHandler) error {
+	if err := l.pending.registerCall(call, nil, params, handler); err != nil {
 		return err
 	}
 	buf := make([]byte, 0, len(params)+len(method)+64)
-	if err := l.writeMessage(ctx, wire.AppendRequest(buf, fl.id, method, params)); err != nil {
-		l.pending.endCall(fl)
+	if err := l.writeMessage(ctx, wire.AppendRequest(buf, call.id, method, params)); err != nil {
+		l.pending.endCall(call)
 		return l.unsentError(ctx, err)
 	}
 	return nil
@@ -74,19 +74,19 @@ func (l *stdioLink) unsentError(ctx context.Context, err error) error {
 }
 
 // roundTrip implements link.
-func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte, p messageHandler) ([]byte, error) {
-	return l.sendRequest(ctx, &pendingCall{}, method, params, p)
+func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte, handler messageHandler) ([]byte, error) {
+	return l.sendRequest(ctx, &pendingCall{}, method, params, handler)
 }
 
-// sendRequest sends the request of fl and waits for the answer.
-func (l *stdioLink) sendRequest(ctx context.Context, fl *pendingCall, method string, params []byte, p messageHandler) ([]byte, error) {
-	if err := l.beginRequest(ctx, fl, method, params, p); err != nil {
+// sendRequest sends the request of a call and waits for the answer.
+func (l *stdioLink) sendRequest(ctx context.Context, call *pendingCall, method string, params []byte, handler messageHandler) ([]byte, error) {
+	if err := l.beginRequest(ctx, call, method, params, handler); err != nil {
 		return nil, err
 	}
-	defer l.pending.endCall(fl)
-	result, err := fl.awaitResponse(ctx)
+	defer l.pending.endCall(call)
+	result, err := call.awaitResponse(ctx)
 	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
-		l.cancelRequest(fl.id) //nolint:contextcheck // the notice must go out although the call's context has ended
+		l.cancelRequest(call.id) //nolint:contextcheck // the notice must go out although the call's context has ended
 	}
 	return result, err
 }
@@ -110,8 +110,8 @@ func (l *stdioLink) notify(ctx context.Context, method string, params []byte) er
 
 // listen implements link. All messages come on one stream. A modern server sends
 // notifications only after subscriptions/listen.
-func (l *stdioLink) listen(ctx context.Context, params []byte, p messageHandler) error {
-	defer l.pending.addListener(p)()
+func (l *stdioLink) listen(ctx context.Context, params []byte, handler messageHandler) error {
+	defer l.pending.addListener(handler)()
 	if !l.modernEra {
 		select {
 		case <-l.childEnded:
@@ -120,7 +120,7 @@ func (l *stdioLink) listen(ctx context.Context, params []byte, p messageHandler)
 			return junctor.AsError(ctx.Err())
 		}
 	}
-	_, err := l.sendRequest(ctx, &pendingCall{subscriber: p}, wire.MethodSubscriptionsListen, params, nil)
+	_, err := l.sendRequest(ctx, &pendingCall{subscriber: handler}, wire.MethodSubscriptionsListen, params, nil)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return errNoStream
 	}
@@ -136,12 +136,12 @@ func (l *stdioLink) readMessages() {
 	most := int(l.opts.MaxBytes)
 	long := &longLineReader{source: l.stdout, limit: most, onLongLine: l.failLongLine}
 	lines := wire.NewLineReader(bufio.NewReaderSize(long, readBufferSize), most)
-	room := l.opts.memoryFor(l.ctx, l.opts.serverParty())
-	lines.GrowWith(room.growBuffer)
+	memory := l.opts.memoryFor(l.ctx, l.opts.serverParty())
+	lines.GrowWith(memory.growBuffer)
 	var m wire.Message
 	for {
 		line, err := lines.Next()
-		room.Settle()
+		memory.Settle()
 		switch {
 		case errors.Is(err, wire.ErrTooLong): // longLineReader reports it with the call's id when the line ends
 		case errors.Is(err, errNoMemory):
@@ -176,16 +176,16 @@ func (l *stdioLink) failLongLine(id string) { l.failCall(id, tooLargeError(l.opt
 // one call is pending, it is that one.
 func (l *stdioLink) failCall(id string, why error) {
 	l.pending.mu.Lock()
-	fl := l.pending.byID[id]
-	if fl == nil && id == "" {
-		fl = l.pending.findOnlyCall()
+	call := l.pending.byID[id]
+	if call == nil && id == "" {
+		call = l.pending.findOnlyCall()
 	}
 	l.pending.mu.Unlock()
-	if fl == nil {
+	if call == nil {
 		l.opts.limits.warnOnce(l.opts.Logger, "a server wrote a line that was not taken", "server", l.opts.ID, "error", why)
 		return
 	}
-	fl.setResponse(callResponse{err: why})
+	call.setResponse(callResponse{err: why})
 }
 
 // finishChild ends a child whose output has ended: it fails the calls, stops the process,

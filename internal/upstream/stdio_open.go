@@ -36,14 +36,14 @@ func startStdio(ctx context.Context, o *Options, op linkSettings) (*stdioLink, e
 	if err := o.Command.pool.admitProcess(ctx, o.ID, op.maxProcesses); err != nil {
 		return nil, err
 	}
-	c, err := startChild(ctx, o)
+	child, err := startChild(ctx, o)
 	if err != nil {
 		o.Command.pool.beginExit(exitFault)
 		o.Command.pool.finishExit()
 		return nil, err
 	}
 	reportStep(ctx, StepAddress)
-	l := newStdioLink(o, c, op)
+	l := newStdioLink(o, child, op)
 	if err := l.shakeHands(ctx, op.capabilities); err != nil {
 		// A caller that gave up says nothing about the command.
 		l.faultless.Store(junctor.CodeOf(err) == junctor.CodeCanceled)
