@@ -293,7 +293,7 @@ func (e *listenRun) start(ctx context.Context, s *Server, sess *session) {
 	e.cancel, e.ended, e.done = cancel, ended, done
 	started := s.background.start(func() {
 		defer close(done)
-		ended <- l.listen(ctx, params, &catalogListener{s: s, sess: sess, generation: gen})
+		ended <- l.listen(ctx, params, &catalogListener{server: s, session: sess, generation: gen})
 	})
 	if !started {
 		cancel()
@@ -338,8 +338,8 @@ func (e *listenRun) stop() {
 // catalogListener is the message handler of the listing link.
 type catalogListener struct {
 	nopHandler
-	s               *Server
-	sess            *session
+	server          *Server
+	session         *session
 	generation      uint64 // of the interests that were sent
 	acknowledgeOnce sync.Once
 }
@@ -348,16 +348,16 @@ type catalogListener struct {
 func (e *catalogListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
-		e.s.recordAnnouncement(method)
+		e.server.recordAnnouncement(method)
 	case wire.NoteResourceUpdated:
 		uri, ok := wire.String(wire.Get(params, "uri"))
-		if e.s.pageCache.dropURI(uri); ok && e.s.watch.subs.hasSubscriber(uri) {
-			e.s.watch.updatePacer.addUpdate(uri, time.Now(), func(uri string) { e.s.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri}) })
+		if e.server.pageCache.dropURI(uri); ok && e.server.watch.subs.hasSubscriber(uri) {
+			e.server.watch.updatePacer.addUpdate(uri, time.Now(), func(uri string) { e.server.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri}) })
 		}
 	case wire.NoteTasksStatus:
-		e.s.handleTaskNote(e.sess, params)
+		e.server.handleTaskNote(e.session, params)
 	case wire.NoteSubscriptionsAcknowledged:
-		e.s.watch.subs.recordGrant(e.generation, wire.Get(params, "notifications"))
-		e.acknowledgeOnce.Do(func() { signalChannel(e.s.watch.listChanged) }) // changes before this were not announced to us
+		e.server.watch.subs.recordGrant(e.generation, wire.Get(params, "notifications"))
+		e.acknowledgeOnce.Do(func() { signalChannel(e.server.watch.listChanged) }) // changes before this were not announced to us
 	}
 }

@@ -22,7 +22,7 @@ const maxParked = 256
 // resumes it.
 type interactiveCall struct {
 	callHandler
-	s         *Server
+	server    *Server
 	abilities clientAbilities    // of the client
 	principal *junctor.Principal // only they may resume the call
 	cancel    context.CancelFunc
@@ -55,7 +55,7 @@ func (s *Server) startCall(ctx context.Context, req *catalog.Request, a linkAcce
 		token = s.newProgressToken()
 	}
 	c := &interactiveCall{
-		s: s, abilities: abilitiesOf(req.Caller.Capabilities), principal: req.Principal,
+		server: s, abilities: abilitiesOf(req.Caller.Capabilities), principal: req.Principal,
 		questionAdded: make(chan struct{}, 1), done: make(chan struct{}),
 		callHandler: callHandler{minSeverity: wire.Severity(req.Caller.LogLevel), progressToken: token, wantsProgress: token != "", keepsNotes: true},
 	}
@@ -115,12 +115,12 @@ func (c *interactiveCall) awaitResult(ctx context.Context, req *catalog.Request,
 	case <-c.done:
 	case <-c.questionAdded:
 		// Questions that come shortly after this one are asked together with it.
-		gather := time.NewTimer(c.s.opts.Timeouts.Gather)
+		gather := time.NewTimer(c.server.opts.Timeouts.Gather)
 		defer gather.Stop()
 		select {
 		case <-gather.C:
 			if body := c.inputRequests(); body != nil {
-				return c.s.parkCall(c, body)
+				return c.server.parkCall(c, body)
 			}
 			return c.awaitResult(ctx, req, sink) // the server cancelled its questions
 		case <-c.done:
@@ -138,7 +138,7 @@ func (c *interactiveCall) awaitResult(ctx context.Context, req *catalog.Request,
 	if c.err != nil {
 		return catalog.Result{}, c.err
 	}
-	return c.s.shapeResult(req, c.body, c.modern)
+	return c.server.shapeResult(req, c.body, c.modern)
 }
 
 // answerRequest implements messageHandler: it adds a question and waits for the client's
@@ -147,8 +147,8 @@ func (c *interactiveCall) answerRequest(ctx context.Context, method string, para
 	if !c.abilities.canAnswer(method) {
 		return c.callHandler.answerRequest(ctx, method, params)
 	}
-	if method == wire.MethodRootsList && c.s != nil && c.s.effectiveIsolation() == junctor.IsolationShared {
-		c.s.isolateClients(reasonRoots) // the server may keep the roots, which must not apply to other clients
+	if method == wire.MethodRootsList && c.server != nil && c.server.effectiveIsolation() == junctor.IsolationShared {
+		c.server.isolateClients(reasonRoots) // the server may keep the roots, which must not apply to other clients
 	}
 	q := &question{answer: make(chan []byte, 1)}
 	q.request = append(wire.AppendString([]byte(`{"method":`), method), '}')

@@ -135,10 +135,10 @@ func TestPagesAreKept(t *testing.T) {
 		"after the time that a modern server says": {modern: true, fresh: long, act: func(_ *Server, clock *hands) { clock.Advance(time.Minute) }, want: 2},
 		"when a list changed":                      {act: func(s *Server, _ *hands) { s.recordAnnouncement(wire.NoteToolsListChanged) }, want: 2},
 		"when the page was updated": {act: func(s *Server, _ *hands) {
-			(&catalogListener{s: s}).handleNotification(wire.NoteResourceUpdated, []byte(`{"uri":"ui://x"}`))
+			(&catalogListener{server: s}).handleNotification(wire.NoteResourceUpdated, []byte(`{"uri":"ui://x"}`))
 		}, want: 2},
 		"when another page was updated": {act: func(s *Server, _ *hands) {
-			(&catalogListener{s: s}).handleNotification(wire.NoteResourceUpdated, []byte(`{"uri":"ui://y"}`))
+			(&catalogListener{server: s}).handleNotification(wire.NoteResourceUpdated, []byte(`{"uri":"ui://y"}`))
 		}, want: 1},
 		"when the user's credentials changed": {edit: own, act: func(s *Server, _ *hands) { s.EndUser("ann") }, want: 2},
 		"another page":                        {again: readBy("ann", "ui://y"), want: 2},

@@ -51,7 +51,7 @@ func (s *Server) listenOnSession(sess *session) {
 		return
 	}
 	s.background.start(func() {
-		if err := sess.link.listen(s.ctx, nil, &sessionListener{s: s, sess: sess}); isLinkOver(err) {
+		if err := sess.link.listen(s.ctx, nil, &sessionListener{server: s, session: sess}); isLinkOver(err) {
 			s.dropSession(sess)
 		}
 		s.reopenSession(sess)
@@ -90,15 +90,15 @@ func (s *Server) subscribedURIs(sess *session) (uris []string) {
 // lists, which the listing link reports.
 type sessionListener struct {
 	nopHandler
-	s    *Server
-	sess *session
+	server  *Server
+	session *session
 }
 
 // handleNotification implements messageHandler. An update goes to the session's principal
 // alone, or to all subscribers if several principals used the session.
 func (e *sessionListener) handleNotification(method string, params []byte) {
 	if method == wire.NoteTasksStatus {
-		e.s.handleTaskNote(e.sess, params)
+		e.server.handleTaskNote(e.session, params)
 	}
 	if method != wire.NoteResourceUpdated {
 		return
@@ -107,15 +107,15 @@ func (e *sessionListener) handleNotification(method string, params []byte) {
 	if !ok {
 		return
 	}
-	e.s.pageCache.dropURI(uri)
-	e.s.mu.Lock()
-	party, wanted := e.sess.users.principalID, e.s.ownSubscribers[e.sess.tableKeys[0]][uri] > 0
-	if e.sess.users.severalPrincipals {
+	e.server.pageCache.dropURI(uri)
+	e.server.mu.Lock()
+	party, wanted := e.session.users.principalID, e.server.ownSubscribers[e.session.tableKeys[0]][uri] > 0
+	if e.session.users.severalPrincipals {
 		party = ""
 	}
-	e.s.mu.Unlock()
+	e.server.mu.Unlock()
 	if wanted {
-		e.s.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri, Party: party})
+		e.server.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri, Party: party})
 	}
 }
 

@@ -36,7 +36,7 @@ type openedTask struct {
 	serverTaskID  string // as the server knows it, within the session
 	principalID   string // of its owner
 	clientSession string // in which it was made
-	sess          *session
+	session       *session
 	access        linkAccess
 	expiresAt     time.Time
 	lastState     string // that was published
@@ -133,14 +133,14 @@ func (s *Server) rememberTask(sess *session, a linkAccess, id string, task []byt
 		return nil
 	}
 	a = a.copyForKeeping()
-	t := &openedTask{id: id, serverTaskID: own, principalID: a.principalID, clientSession: a.clientSession, sess: sess, access: a, expiresAt: s.opts.Now().Add(defaultTaskLife)}
+	t := &openedTask{id: id, serverTaskID: own, principalID: a.principalID, clientSession: a.clientSession, session: sess, access: a, expiresAt: s.opts.Now().Add(defaultTaskLife)}
 	if ms, ok := wire.Int(wire.Get(task, "ttlMs")); ok && ms >= 0 {
 		t.expiresAt = s.opts.Now().Add(time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.openedTasks[id]; known != nil {
-		if known.sess == sess {
+		if known.session == sess {
 			known.expiresAt = t.expiresAt
 			return known
 		}
@@ -185,8 +185,8 @@ func (s *Server) forgetTask(t *openedTask) {
 	if s.openedTasks[t.id] == t {
 		delete(s.openedTasks, t.id)
 	}
-	if t.sess.tasks[t.serverTaskID] == t {
-		delete(t.sess.tasks, t.serverTaskID)
+	if t.session.tasks[t.serverTaskID] == t {
+		delete(t.session.tasks, t.serverTaskID)
 	}
 }
 
@@ -216,8 +216,8 @@ func (s *Server) doTask(ctx context.Context, req *catalog.Request) (catalog.Resu
 	if t := s.openedTasks[req.Task]; t != nil && t.access.credentialsDigest == a.credentialsDigest {
 		// The task lives on its own session, whatever the caller declares now.
 		its := t.access
-		if !t.sess.removed {
-			its = t.sess.access // the session may have been handed over since
+		if !t.session.removed {
+			its = t.session.access // the session may have been handed over since
 		}
 		a.capabilities, a.holder, a.clientSession, a.singleClient = its.capabilities, its.holder, its.clientSession, its.singleClient
 	}

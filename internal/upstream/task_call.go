@@ -64,7 +64,7 @@ func (s *Server) openTaskCall(req *catalog.Request, a linkAccess) *interactiveCa
 		return c
 	}
 	c := &interactiveCall{
-		s: s, abilities: abilitiesOf(a.capabilities), principal: req.Principal, keyPrefix: rand.Text()[:8] + ".",
+		server: s, abilities: abilitiesOf(a.capabilities), principal: req.Principal, keyPrefix: rand.Text()[:8] + ".",
 		questionAdded: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	kept := copyRequest(req)

@@ -24,11 +24,11 @@ const (
 func (s *Server) watchTask(ctx context.Context, t *openedTask) {
 	switch {
 	case t == nil:
-	case t.sess.link.isModern():
+	case t.session.link.isModern():
 		s.startTaskStream(t) //nolint:contextcheck // the stream outlives its caller
 	default:
 		if shared, err := s.isListingLink(ctx, &t.access); err == nil && !shared {
-			s.listenOnSession(t.sess)
+			s.listenOnSession(t.session)
 		}
 	}
 }
@@ -55,8 +55,8 @@ func (s *Server) keepTaskStream(t *openedTask) {
 	params := s.opts.paramsWith(gatewayTaskCapabilities,
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
-		err := t.sess.link.listen(ctx, params, &taskListener{ctx: ctx, s: s, task: t, stopStream: cancel})
-		if errors.Is(err, errNoStream) || ctx.Err() != nil || s.isRemoved(t.sess) || waitContext(ctx, addJitter(backoffDelay(firstFollowDelay, maxFollowDelay, failures))) != nil {
+		err := t.session.link.listen(ctx, params, &taskListener{ctx: ctx, server: s, task: t, stopStream: cancel})
+		if errors.Is(err, errNoStream) || ctx.Err() != nil || s.isRemoved(t.session) || waitContext(ctx, addJitter(backoffDelay(firstFollowDelay, maxFollowDelay, failures))) != nil {
 			break
 		}
 	}
@@ -70,7 +70,7 @@ func (s *Server) keepTaskStream(t *openedTask) {
 type taskListener struct {
 	nopHandler
 	ctx        context.Context //nolint:containedctx // it is the context of the stream
-	s          *Server
+	server     *Server
 	task       *openedTask
 	stopStream func()
 }
@@ -80,7 +80,7 @@ type taskListener struct {
 func (e *taskListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteTasks:
-		if e.s.handleTaskNote(e.task.sess, params); e.s.hasTaskEnded(e.task) {
+		if e.server.handleTaskNote(e.task.session, params); e.server.hasTaskEnded(e.task) {
 			e.stopStream()
 		}
 	case wire.NoteSubscriptionsAcknowledged:
@@ -89,18 +89,18 @@ func (e *taskListener) handleNotification(method string, params []byte) {
 			e.stopStream()
 			return
 		}
-		e.s.background.start(e.readTask)
+		e.server.background.start(e.readTask)
 	}
 }
 
 // readTask reads the state of the task: it may have changed before the stream was open.
 func (e *taskListener) readTask() {
-	params := e.s.opts.paramsWith(gatewayTaskCapabilities, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.serverTaskID)})
-	task, err := e.task.sess.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
+	params := e.server.opts.paramsWith(gatewayTaskCapabilities, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.serverTaskID)})
+	task, err := e.task.session.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
 	if err != nil {
 		return // later changes come on the stream
 	}
-	if e.s.publishTaskState(e.task, task); e.s.hasTaskEnded(e.task) {
+	if e.server.publishTaskState(e.task, task); e.server.hasTaskEnded(e.task) {
 		e.stopStream()
 	}
 }
