@@ -279,7 +279,7 @@ type listenRun struct {
 
 // start begins to listen on a session. It does nothing on a modern link if there is
 // nothing to listen for.
-func (e *listenRun) start(ctx context.Context, s *Server, sess *session) {
+func (r *listenRun) start(ctx context.Context, s *Server, sess *session) {
 	l := sess.link
 	params := []byte(nil)
 	gen := uint64(0)
@@ -290,7 +290,7 @@ func (e *listenRun) start(ctx context.Context, s *Server, sess *session) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended, done := make(chan error, 1), make(chan struct{})
-	e.cancel, e.ended, e.done = cancel, ended, done
+	r.cancel, r.ended, r.done = cancel, ended, done
 	started := s.background.start(func() {
 		defer close(done)
 		ended <- l.listen(ctx, params, &catalogListener{server: s, session: sess, generation: gen})
@@ -304,8 +304,8 @@ func (e *listenRun) start(ctx context.Context, s *Server, sess *session) {
 // readyChannel gives a channel that is closed once all further changes are received. It
 // is nil if the server announces none, and on a modern link, which acknowledges a
 // subscription itself.
-func (e *listenRun) readyChannel(l link) <-chan struct{} {
-	if e.ended == nil || l.isModern() || !announcesChanges(l) {
+func (r *listenRun) readyChannel(l link) <-chan struct{} {
+	if r.ended == nil || l.isModern() || !announcesChanges(l) {
 		return nil
 	}
 	if link, ok := l.(*httpLink); ok {
@@ -327,11 +327,11 @@ func announcesChanges(l link) bool {
 }
 
 // stop ends listening and waits for it.
-func (e *listenRun) stop() {
-	if e.cancel != nil {
-		e.cancel()
-		<-e.done
-		e.cancel, e.ended = nil, nil
+func (r *listenRun) stop() {
+	if r.cancel != nil {
+		r.cancel()
+		<-r.done
+		r.cancel, r.ended = nil, nil
 	}
 }
 
@@ -345,19 +345,19 @@ type catalogListener struct {
 }
 
 // handleNotification implements messageHandler.
-func (e *catalogListener) handleNotification(method string, params []byte) {
+func (l *catalogListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
-		e.server.recordAnnouncement(method)
+		l.server.recordAnnouncement(method)
 	case wire.NoteResourceUpdated:
 		uri, ok := wire.String(wire.Get(params, "uri"))
-		if e.server.pageCache.dropURI(uri); ok && e.server.watch.subs.hasSubscriber(uri) {
-			e.server.watch.updatePacer.addUpdate(uri, time.Now(), func(uri string) { e.server.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri}) })
+		if l.server.pageCache.dropURI(uri); ok && l.server.watch.subs.hasSubscriber(uri) {
+			l.server.watch.updatePacer.addUpdate(uri, time.Now(), func(uri string) { l.server.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri}) })
 		}
 	case wire.NoteTasksStatus:
-		e.server.handleTaskNote(e.session, params)
+		l.server.handleTaskNote(l.session, params)
 	case wire.NoteSubscriptionsAcknowledged:
-		e.server.watch.subs.recordGrant(e.generation, wire.Get(params, "notifications"))
-		e.acknowledgeOnce.Do(func() { signalChannel(e.server.watch.listChanged) }) // changes before this were not announced to us
+		l.server.watch.subs.recordGrant(l.generation, wire.Get(params, "notifications"))
+		l.acknowledgeOnce.Do(func() { signalChannel(l.server.watch.listChanged) }) // changes before this were not announced to us
 	}
 }

@@ -73,28 +73,28 @@ func startChild(ctx context.Context, o *Options) (*childProcess, error) {
 // writeMessage sends one message, on a line of its own. If ctx ends while the child does
 // not read, the rest of the message is sent before the next one. An error means that
 // nothing of the message was sent, unless the child is broken.
-func (child *childProcess) writeMessage(ctx context.Context, message []byte) error {
+func (c *childProcess) writeMessage(ctx context.Context, message []byte) error {
 	message = append(joinLines(message), '\n')
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	select {
-	case child.writeLock <- struct{}{}:
+	case c.writeLock <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-child.writeLock }()
-	defer child.interruptOnDone(ctx)()
-	if len(child.unsentBytes) > 0 {
-		n, err := child.stdin.Write(child.unsentBytes)
-		child.unsentBytes = child.unsentBytes[n:]
+	defer func() { <-c.writeLock }()
+	defer c.interruptOnDone(ctx)()
+	if len(c.unsentBytes) > 0 {
+		n, err := c.stdin.Write(c.unsentBytes)
+		c.unsentBytes = c.unsentBytes[n:]
 		if err != nil {
 			return err
 		}
 	}
-	n, err := child.stdin.Write(message)
+	n, err := c.stdin.Write(message)
 	if err != nil && n > 0 && errors.Is(err, os.ErrDeadlineExceeded) {
-		child.unsentBytes = append(child.unsentBytes[:0:0], message[n:]...)
+		c.unsentBytes = append(c.unsentBytes[:0:0], message[n:]...)
 		return nil // the rest is sent later; the caller no longer waits for the answer
 	}
 	return err
@@ -118,55 +118,55 @@ func joinLines(text []byte) []byte {
 
 // stopProcess ends the process and waits: it closes the input, then terminates the
 // process, then kills it.
-func (child *childProcess) stopProcess() {
-	_ = child.stdin.Close()
+func (c *childProcess) stopProcess() {
+	_ = c.stdin.Close()
 	select {
-	case <-child.process.Done():
-	case <-time.After(child.timeouts.inputEnd):
-		child.process.Stop(child.timeouts.terminate)
+	case <-c.process.Done():
+	case <-time.After(c.timeouts.inputEnd):
+		c.process.Stop(c.timeouts.terminate)
 	}
 }
 
 // interruptOnDone interrupts writes when ctx ends. The returned function must be called
 // after the write; it makes the pipe writable again.
-func (child *childProcess) interruptOnDone(ctx context.Context) func() {
+func (c *childProcess) interruptOnDone(ctx context.Context) func() {
 	if ctx.Done() == nil {
 		return func() {}
 	}
 	ran := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		_ = child.stdin.SetWriteDeadline(time.Unix(1, 0))
+		_ = c.stdin.SetWriteDeadline(time.Unix(1, 0))
 		close(ran)
 	})
 	return func() {
 		if !stop() {
 			<-ran
-			_ = child.stdin.SetWriteDeadline(time.Time{})
+			_ = c.stdin.SetWriteDeadline(time.Time{})
 		}
 	}
 }
 
 // exitKind tells how the exit of the child counts for the pool.
-func (child *childProcess) exitKind() exitKind {
+func (c *childProcess) exitKind() exitKind {
 	switch {
-	case child.stopping.Load() && child.handshakeDone.Load():
+	case c.stopping.Load() && c.handshakeDone.Load():
 		return exitStopped
-	case child.stopping.Load() && child.faultless.Load():
+	case c.stopping.Load() && c.faultless.Load():
 		return exitNeutral
-	case child.handshakeDone.Load() && time.Since(child.startedAt) >= stableAfter:
+	case c.handshakeDone.Load() && time.Since(c.startedAt) >= stableAfter:
 		return exitAfterLongRun
 	}
 	return exitFault
 }
 
 // describeExit describes how the process ended, for messages.
-func (child *childProcess) describeExit() string {
+func (c *childProcess) describeExit() string {
 	select {
-	case <-child.process.Done():
+	case <-c.process.Done():
 	default:
 		return "its output is closed"
 	}
-	if err := child.process.Err(); err != nil {
+	if err := c.process.Err(); err != nil {
 		return err.Error()
 	}
 	return "exit status 0"

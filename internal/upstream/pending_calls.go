@@ -141,9 +141,9 @@ func (f *pendingCalls) endCall(call *pendingCall) {
 }
 
 // awaitResponse waits for the answer of a call, or for the end of ctx.
-func (call *pendingCall) awaitResponse(ctx context.Context) ([]byte, error) {
+func (c *pendingCall) awaitResponse(ctx context.Context) ([]byte, error) {
 	select {
-	case a := <-call.response:
+	case a := <-c.response:
 		return a.result, a.err
 	case <-ctx.Done():
 		return nil, junctor.AsError(ctx.Err())
@@ -169,9 +169,9 @@ func (f *pendingCalls) failAll(err error) {
 }
 
 // setResponse gives the call its answer. It never blocks.
-func (call *pendingCall) setResponse(a callResponse) {
+func (c *pendingCall) setResponse(a callResponse) {
 	select {
-	case call.response <- a:
+	case c.response <- a:
 	default: // the server answered twice: the first answer counts
 	}
 }

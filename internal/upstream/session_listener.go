@@ -96,9 +96,9 @@ type sessionListener struct {
 
 // handleNotification implements messageHandler. An update goes to the session's principal
 // alone, or to all subscribers if several principals used the session.
-func (e *sessionListener) handleNotification(method string, params []byte) {
+func (l *sessionListener) handleNotification(method string, params []byte) {
 	if method == wire.NoteTasksStatus {
-		e.server.handleTaskNote(e.session, params)
+		l.server.handleTaskNote(l.session, params)
 	}
 	if method != wire.NoteResourceUpdated {
 		return
@@ -107,15 +107,15 @@ func (e *sessionListener) handleNotification(method string, params []byte) {
 	if !ok {
 		return
 	}
-	e.server.pageCache.dropURI(uri)
-	e.server.mu.Lock()
-	party, wanted := e.session.users.principalID, e.server.ownSubscribers[e.session.tableKeys[0]][uri] > 0
-	if e.session.users.severalPrincipals {
+	l.server.pageCache.dropURI(uri)
+	l.server.mu.Lock()
+	party, wanted := l.session.users.principalID, l.server.ownSubscribers[l.session.tableKeys[0]][uri] > 0
+	if l.session.users.severalPrincipals {
 		party = ""
 	}
-	e.server.mu.Unlock()
+	l.server.mu.Unlock()
 	if wanted {
-		e.server.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri, Party: party})
+		l.server.publishEvent(catalog.Event{Kind: catalog.EventUpdated, URI: uri, Party: party})
 	}
 }
 

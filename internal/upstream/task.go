@@ -354,13 +354,7 @@ func (t *taskOperation) addOutcome(ctx context.Context, task, result []byte, err
 	case err != nil:
 		return nil, contextError(ctx, err)
 	}
-	if meta := wire.Get(result, "_meta"); meta != nil {
-		if kept := append(appendStripped(nil, meta), '}'); len(kept) > 2 {
-			result = wire.AppendObject(nil, result, nil, wire.Member{Key: "_meta", Value: kept})
-		} else {
-			result = wire.AppendObject(nil, result, []string{"_meta"})
-		}
-	}
+	result = stripParams(result)
 	// A tool that ran and failed has a result. Only a protocol error makes a task fail.
 	return wire.AppendObject(nil, task, nil,
 		wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCompleted + `"`)}, wire.Member{Key: "result", Value: result}), nil

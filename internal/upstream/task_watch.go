@@ -77,31 +77,31 @@ type taskListener struct {
 
 // handleNotification implements messageHandler. It ends the stream when the task has
 // ended or the server does not grant the subscription.
-func (e *taskListener) handleNotification(method string, params []byte) {
+func (l *taskListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteTasks:
-		if e.server.handleTaskNote(e.task.session, params); e.server.hasTaskEnded(e.task) {
-			e.stopStream()
+		if l.server.handleTaskNote(l.task.session, params); l.server.hasTaskEnded(l.task) {
+			l.stopStream()
 		}
 	case wire.NoteSubscriptionsAcknowledged:
 		granted := slices.Collect(wire.Elements(wire.Get(wire.Get(params, "notifications"), "taskIds")))
-		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == e.task.serverTaskID }) {
-			e.stopStream()
+		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == l.task.serverTaskID }) {
+			l.stopStream()
 			return
 		}
-		e.server.background.start(e.readTask)
+		l.server.background.start(l.readTask)
 	}
 }
 
 // readTask reads the state of the task: it may have changed before the stream was open.
-func (e *taskListener) readTask() {
-	params := e.server.opts.paramsWith(gatewayTaskCapabilities, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.task.serverTaskID)})
-	task, err := e.task.session.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
+func (l *taskListener) readTask() {
+	params := l.server.opts.paramsWith(gatewayTaskCapabilities, wire.Member{Key: "taskId", Value: wire.AppendString(nil, l.task.serverTaskID)})
+	task, err := l.task.session.link.roundTrip(l.ctx, wire.MethodTasksGet, params, nil)
 	if err != nil {
 		return // later changes come on the stream
 	}
-	if e.server.publishTaskState(e.task, task); e.server.hasTaskEnded(e.task) {
-		e.stopStream()
+	if l.server.publishTaskState(l.task, task); l.server.hasTaskEnded(l.task) {
+		l.stopStream()
 	}
 }
 
