@@ -152,7 +152,7 @@ func (c *interactiveCall) answerRequest(ctx context.Context, method string, para
 	}
 	q := &question{answer: make(chan []byte, 1)}
 	q.request = append(wire.AppendString([]byte(`{"method":`), method), '}')
-	if params = stripParams(params); params != nil {
+	if params = stripMeta(params); params != nil {
 		q.request = wire.AppendObject(nil, q.request, nil, wire.Member{Key: "params", Value: params})
 	}
 	c.questionsMu.Lock()
@@ -193,9 +193,9 @@ func (c *interactiveCall) removeQuestion(q *question) {
 	}
 }
 
-// stripParams removes from the params of a question the members of _meta that were for
+// stripMeta removes from the params of a question the members of _meta that were for
 // the server's hop.
-func stripParams(params []byte) []byte {
+func stripMeta(params []byte) []byte {
 	meta := wire.Get(params, "_meta")
 	if meta == nil {
 		return params

@@ -354,7 +354,7 @@ func (t *taskOperation) addOutcome(ctx context.Context, task, result []byte, err
 	case err != nil:
 		return nil, contextError(ctx, err)
 	}
-	result = stripParams(result)
+	result = stripMeta(result)
 	// A tool that ran and failed has a result. Only a protocol error makes a task fail.
 	return wire.AppendObject(nil, task, nil,
 		wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCompleted + `"`)}, wire.Member{Key: "result", Value: result}), nil
