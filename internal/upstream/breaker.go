@@ -57,7 +57,7 @@ func (b *breaker) checkAllowed(credentials string) error {
 			Message: "server " + b.serverID + " does not answer; it is tried again in " + wait.Round(100*time.Millisecond).String(),
 		}
 	}
-	b.openUntil, b.trialRunning = now.Add(firstOpenTime), true // other requests wait for the outcome of this trial
+	b.openUntil, b.trialRunning = now.Add(firstOpenTime), true // other requests are refused until this trial has ended
 	return nil
 }
 

@@ -20,9 +20,9 @@ const (
 // Apps and tasks.
 var (
 	gatewayCapabilities     = []byte(`{"extensions":{` + appsExtension + `}}`)                        //nolint:gochecknoglobals // never changed
-	gatewayTaskCapabilities = []byte(`{"extensions":{` + appsExtension + `,` + tasksExtension + `}}`) //nolint:gochecknoglobals // likewise
-	noCapabilities          = []byte(`{}`)                                                            //nolint:gochecknoglobals // likewise
-	taskCapabilities        = []byte(`{"extensions":{` + tasksExtension + `}}`)                       //nolint:gochecknoglobals // likewise
+	gatewayTaskCapabilities = []byte(`{"extensions":{` + appsExtension + `,` + tasksExtension + `}}`) //nolint:gochecknoglobals // never changed
+	noCapabilities          = []byte(`{}`)                                                            //nolint:gochecknoglobals // never changed
+	taskCapabilities        = []byte(`{"extensions":{` + tasksExtension + `}}`)                       //nolint:gochecknoglobals // never changed
 )
 
 // declareCapabilities gives the capabilities to send for a caller: those that the caller

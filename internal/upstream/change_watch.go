@@ -167,8 +167,9 @@ func (s *Server) listenAndRefresh(ctx context.Context, sess *session) error {
 	defer func() { run.stop() }()
 	run.start(ctx, s, sess)
 	up := run.readyChannel(sess.link)
-	var due <-chan time.Time // when lists that changed are read again; nil is not
+	var due <-chan time.Time // when lists that changed are read again; nil if none did
 	for {
+		// The lifetime changes with each reading, so the timer is set anew in each round.
 		stale := time.NewTimer(s.timeUntilStale())
 		select {
 		case <-ctx.Done():
@@ -183,18 +184,21 @@ func (s *Server) listenAndRefresh(ctx context.Context, sess *session) error {
 			if !errors.Is(err, errNoStream) {
 				return err
 			}
+			// The server sends nothing by itself: subscriptions are refused, and lists
+			// are read when they are stale.
 			s.watch.subs.recordNoStream()
 		case <-up:
 			// Changes before the stream was open were not announced to us.
 			up = nil
 			signalChannel(s.watch.listChanged)
 		case <-s.watch.interestsChanged:
+			// Only a modern stream names what it is for; a legacy one stays as it is.
 			if sess.link.isModern() {
 				run.stop()
 				run.start(ctx, s, sess)
 			}
 		case <-s.watch.listChanged:
-			if due == nil { // else what changed now is read then, too
+			if due == nil { // otherwise this change is read with the earlier one
 				due = time.After(s.watch.rereadPacer.nextWait(time.Now()))
 			}
 		case <-due:

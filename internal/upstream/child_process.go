@@ -22,7 +22,7 @@ type childProcess struct {
 	startedAt     time.Time
 	timeouts      childTimeouts
 
-	handshakeDone atomic.Bool // it shook hands
+	handshakeDone atomic.Bool // the handshake succeeded
 	stopping      atomic.Bool // we are ending it
 	faultless     atomic.Bool // it is ended before it answered, through no fault of its own
 

@@ -141,6 +141,7 @@ func (s *Server) mergeConditionalTools(ctx context.Context) bool {
 	if old == nil {
 		return false
 	}
+	// The stored offer must not change: readers use it without a lock.
 	next := *old.offer
 	next.Tools = s.conditional.appendTo(slices.DeleteFunc(slices.Clone(old.offer.Tools), func(t catalog.ToolDef) bool { return t.Conditional }))
 	if sameOffer(old.offer, &next) {

@@ -95,6 +95,8 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 			return nil, false, err
 		}
 		req.Timing.Connect()
+		// Answers belong to a server that asked as a modern one. A server that is legacy
+		// by now cannot take them.
 		modern = sess.link.isModern()
 		if !modern && (req.Input.Responses != nil || req.Input.State != "") {
 			s.releaseSession(sess)
@@ -113,6 +115,7 @@ func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a li
 		if err == nil || try >= maxTries || ctx.Err() != nil || !mayRepeat(err, safe && try == 1) {
 			return body, modern, err
 		}
+		// A retry only makes sense if it ends before the call's deadline.
 		wait := addJitter(retryWait)
 		if e := junctor.AsError(err); e.RetryAfter > 0 {
 			wait = e.RetryAfter

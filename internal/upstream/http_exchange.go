@@ -155,6 +155,7 @@ func (x *httpExchange) readResult(ctx context.Context, resp httpReply) ([]byte, 
 	if err != nil {
 		return nil, transportError(ctx, err)
 	}
+	// A batch may hold notifications beside the answer, in any order.
 	var found callResponse
 	into := x.link.takeMessage()
 	defer x.link.messages.Put(into)
@@ -354,6 +355,7 @@ func (x *httpExchange) readUntilResponse(ctx context.Context, body io.ReadCloser
 		if err != nil {
 			return nil, progressed, err
 		}
+		// The id of the last event is where a broken stream is resumed.
 		if e.HasID {
 			x.lastID, progressed = e.ID, true
 		}

@@ -67,7 +67,7 @@ func (s *Server) startCall(ctx context.Context, req *catalog.Request, a linkAcce
 	started := s.background.start(func() {
 		defer close(c.done)
 		defer cancel()
-		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the server's end is the call's, too
+		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the call must end with the Server, too
 		c.body, c.modern, c.err = s.sendWithRetries(run, kept, a, token, c)
 	})
 	if !started {
@@ -122,7 +122,7 @@ func (c *interactiveCall) awaitResult(ctx context.Context, req *catalog.Request,
 			if body := c.inputRequests(); body != nil {
 				return c.server.parkCall(c, body)
 			}
-			return c.awaitResult(ctx, req, sink) // the server cancelled its questions
+			return c.awaitResult(ctx, req, sink) // the server cancelled its questions meanwhile
 		case <-c.done:
 		case <-ctx.Done():
 		}
@@ -193,17 +193,17 @@ func (c *interactiveCall) removeQuestion(q *question) {
 	}
 }
 
-// stripMeta removes from the params of a question the members of _meta that were for
-// the server's hop.
-func stripMeta(params []byte) []byte {
-	meta := wire.Get(params, "_meta")
+// stripMeta removes from the _meta of an object, the params of a question or the result
+// of a task, the members that were for the server's hop. It removes an empty _meta.
+func stripMeta(object []byte) []byte {
+	meta := wire.Get(object, "_meta")
 	if meta == nil {
-		return params
+		return object
 	}
 	if kept := append(appendStripped(nil, meta), '}'); len(kept) > 2 {
-		return wire.AppendObject(nil, params, nil, wire.Member{Key: "_meta", Value: kept})
+		return wire.AppendObject(nil, object, nil, wire.Member{Key: "_meta", Value: kept})
 	}
-	return wire.AppendObject(nil, params, []string{"_meta"})
+	return wire.AppendObject(nil, object, []string{"_meta"})
 }
 
 // inputRequests gives the open questions in the form of inputRequests; nil if there are

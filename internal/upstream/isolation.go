@@ -66,6 +66,7 @@ func (s *Server) ambiguityHandler(sess *session, a linkAccess) func() bool {
 // isolateClients gives each client links of its own from now on. Sessions with one user
 // stay with that user. Idle processes that were shared are ended.
 func (s *Server) isolateClients(why string) {
+	// Only the first reason counts, and only one goroutine hands the sessions over.
 	if !s.isolationReason.CompareAndSwap(nil, &why) {
 		return
 	}

@@ -70,6 +70,8 @@ func (d *linkOpener) openLink(ctx context.Context, op linkSettings) (link, error
 		return openSSE(ctx, op.optionsFrom(d.opts), op)
 	case TransportHTTP:
 	}
+	// A server that answers 4xx to the era that is remembered may have been replaced:
+	// then the era is detected again below.
 	known, hello := d.knownEra()
 	switch known {
 	case eraModern:
@@ -112,6 +114,8 @@ func (d *linkOpener) detectEra(ctx context.Context, op linkSettings) (link, erro
 	if l != nil {
 		return l, nil
 	}
+	// After these errors another handshake would fail in the same way, or must not be
+	// tried.
 	switch junctor.CodeOf(first) {
 	case junctor.CodeUnauthenticated, junctor.CodeUnreachable, junctor.CodeCanceled, junctor.CodeDenied, junctor.CodeUnavailable, junctor.CodeTooLarge:
 		return nil, first

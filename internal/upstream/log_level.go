@@ -13,7 +13,7 @@ type logLevel struct {
 	// changing is a lock as a channel: callers stop waiting for it when their own time
 	// ends.
 	changing chan struct{}
-	severity int // current level; 0 is not set
+	severity int // current level; 0 if not set
 }
 
 // lowerLevel makes the session send messages of at least this level. It ignores failures:

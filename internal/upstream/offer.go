@@ -25,7 +25,7 @@ const (
 // it was stored; a newer one replaces it.
 type listedOffer struct {
 	offer      *catalog.Offer
-	freshUntil time.Time             // it is fresh until then
+	freshUntil time.Time             // it is read again after that
 	ttl        time.Duration         // lifetime that freshUntil was computed with
 	tools      map[string]toolTraits // by the server's own name
 }
@@ -139,6 +139,7 @@ func (s *Server) refreshOfferOnce(ctx context.Context, a linkAccess) (bool, erro
 	if err != nil {
 		return false, err
 	}
+	// Only a legacy server may show other tools to other clients.
 	switch {
 	case sess.link.isModern():
 	case sess.mayAsk:
@@ -146,6 +147,7 @@ func (s *Server) refreshOfferOnce(ctx context.Context, a linkAccess) (bool, erro
 	default:
 		offer.Tools = s.conditional.appendTo(offer.Tools)
 	}
+	// An equal offer counts as unchanged, so that the catalog need not rebuild its lists.
 	old := s.lastOffer.Load()
 	if old != nil && sameOffer(old.offer, offer) {
 		s.lastOffer.Store(&listedOffer{offer: old.offer, tools: old.tools, freshUntil: s.opts.Now().Add(ttl), ttl: ttl})
@@ -245,6 +247,7 @@ func (p *listReader) readPages(ctx context.Context, method, list, key string, ad
 		if err != nil {
 			return err
 		}
+		// All lists share one lifetime: that of the page that expires first.
 		p.shortenTTL(result)
 		items := wire.Get(result, list)
 		if len(items) > 0 && items[0] != '[' && !wire.IsNull(items) { // some servers omit an empty list or write null

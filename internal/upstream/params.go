@@ -76,6 +76,8 @@ func (b *paramsBuilder) writeParams(s *Server, req *catalog.Request, modern bool
 	}
 	b.parts = b.parts[:0]
 	drops := [...]string{"_meta", "inputResponses", "requestState", "task"}
+	// Members for this hop are dropped even if they are not replaced: a caller must not
+	// speak for us.
 	drop := drops[:3]
 	if modern && req.Caller.TaskOnly {
 		drop = drops[:] // a modern server decides itself which call becomes a task

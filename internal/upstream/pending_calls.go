@@ -182,6 +182,7 @@ func (c *pendingCall) setResponse(a callResponse) {
 func (f *pendingCalls) deliverResponse(m *wire.Message, o *Options) {
 	f.mu.Lock()
 	call := f.byID[string(m.ID)]
+	// An answer to a call that ended a moment ago is late, which is no fault.
 	n, err := strconv.ParseUint(string(m.ID), 10, 64)
 	unasked := err != nil || n == 0 || !slices.Contains(f.recentIDs[:], n)
 	f.mu.Unlock()
@@ -316,6 +317,7 @@ func (f *pendingCalls) findAnswerer(method string) (messageHandler, *wire.Error)
 	case f.onAmbiguous == nil:
 		return nil, &wire.Error{Code: wire.CodeInternal, Message: "no call is under way that could answer"}
 	}
+	// onAmbiguous must run without the lock: it changes the sessions of the server.
 	if anyMay := f.onAmbiguous(); several && !anyMay {
 		return nil, errAmbiguousCall
 	}

@@ -60,6 +60,8 @@ func (s *Server) Begin(ctx context.Context) (Report, error) {
 // which then owns the link; otherwise it closes the link. The steps before the failed one
 // count as passed.
 func (s *Server) runProbe(ctx context.Context, how *linkOpener, keep func(linkAccess, link, *listedOffer, time.Duration)) (Report, error) {
+	// The HTTP client reports through reached how far the connection came. Errors alone
+	// do not tell.
 	var reached probeProgress
 	begun := time.Now()
 	a, l, err := s.openProbeLink(reached.withTrace(ctx), how)
@@ -104,6 +106,8 @@ func (s *Server) runProbe(ctx context.Context, how *linkOpener, keep func(linkAc
 		report.Failed = StepHTTP // a plain http server has no TLS step
 	}
 	report.Passed = steps[:slices.Index(steps, report.Failed)]
+	// From here on the error is for the report: with the server's own words, and without
+	// its secrets.
 	err = s.probeError(err)
 	report.Reason, report.Hint = err.Error(), s.hintFor(report.Failed, err)
 	report.State.LastError = report.Reason

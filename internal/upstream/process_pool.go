@@ -126,6 +126,8 @@ func (c *processPool) beginExit(how exitKind) {
 	}
 	c.failures++
 	rest := min(maxRestartDelay, firstRestartDelay<<min(c.failures-1, 16))
+	// Half of the delay is random, so that several replicas do not restart the command at
+	// the same time.
 	c.restUntil = time.Now().Add(rest/2 + rand.N(rest/2)) //nolint:gosec // jitter decides nothing
 }
 

@@ -45,6 +45,8 @@ func (a *serverRequests) startAnswer(ctx context.Context, m *wire.Message, handl
 	if a.cancels == nil {
 		a.cancels = map[string]context.CancelFunc{}
 	}
+	// Up to twice the bound, requests are refused with an error. Beyond it they are
+	// dropped.
 	if len(a.cancels) >= 2*maxServerRequests || a.cancels[string(id)] != nil {
 		return // a server that floods or repeats an id gets no answer
 	}

@@ -14,14 +14,15 @@ import (
 
 // sessionUsers records who has used a session. Server.mu guards it.
 type sessionUsers struct {
-	clientKey, principalID            string     // of the first user, like principalID
-	severalClients, severalPrincipals bool       // there were other principals
+	clientKey, principalID            string     // of the first user
+	severalClients, severalPrincipals bool       // later users were other clients, or other principals
 	lastAccess                        linkAccess // of the last call; most calls repeat it
 }
 
 // addUser records the user of a call. It copies nothing for a call that adds no news,
 // since it runs for each call.
 func (v *sessionUsers) addUser(a *linkAccess) {
+	// Pointers are compared first: consecutive calls usually have the same principal.
 	known := v.lastAccess.principal == a.principal
 	same := known && v.lastAccess.clientSession == a.clientSession && bytes.Equal(v.lastAccess.clientInfo, a.clientInfo)
 	if a.forListing || v.clientKey != "" && same || v.severalClients && (v.severalPrincipals || known) {

@@ -105,6 +105,8 @@ func (s *Server) acquireSession(ctx context.Context, a linkAccess) (*session, er
 // session that is being opened, whose end the caller must wait for before it asks again.
 // A modern process would serve both, so no second one is started before that is known.
 func (s *Server) findSession(a linkAccess) (sess, first *session, err error) {
+	// The key depends on the era. While the era is unknown, the legacy key is used, which
+	// tells more callers apart.
 	known, _ := s.linkOpener.knownEra()
 	key := a.linkKey(known == eraModern)
 	s.mu.Lock()
@@ -176,6 +178,7 @@ func (s *Server) countOpen() int {
 // capabilities find it.
 func (s *Server) openSession(sess *session, a linkAccess) {
 	begun := time.Now()
+	// Sent once for the link: all callers with the same key have equal settings.
 	op := linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: s.maxLinks(), onAmbiguous: s.ambiguityHandler(sess, a)}
 	if a.credentialsOwner != "" {
 		op.client, op.stream = s.opts.Own(a.credentialsOwner)
@@ -239,10 +242,11 @@ func (s *Server) connectWithRetries(ctx context.Context, op linkSettings) (link,
 		if err == nil || ctx.Err() != nil {
 			return l, err
 		}
+		// By default an error is final.
 		most := 1
 		switch junctor.CodeOf(err) {
 		case junctor.CodeTimeout:
-			if s.opts.Transport != TransportStdio { // a process that is slow to start is not made faster by another
+			if s.opts.Transport != TransportStdio { // a second process would not start any faster
 				most = maxConnectTries
 			}
 		case junctor.CodeUnreachable:

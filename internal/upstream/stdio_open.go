@@ -62,11 +62,14 @@ func (l *stdioLink) shakeHands(ctx context.Context, declared []byte) error {
 	if l.opts.Command.pool.skipsDiscover() {
 		return l.refusalError(l.sendInitialize(ctx, declared))
 	}
+	// The call stays registered during initialize, so that its late answer is not lost.
 	asked := &pendingCall{}
 	if err := l.beginRequest(ctx, asked, wire.MethodServerDiscover, l.opts.discoverParams(), nil); err != nil {
 		return l.handshakeError(ctx, err, errExitedOnDiscover)
 	}
 	defer l.pending.endCall(asked)
+	// A legacy server may never answer. Its users must not wait for the whole connect
+	// timeout.
 	soon, cancel := context.WithTimeout(ctx, l.timeouts.discover)
 	defer cancel()
 	result, err := asked.awaitResponse(soon)

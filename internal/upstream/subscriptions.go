@@ -169,6 +169,7 @@ func (s *Server) changeSubscription(ctx context.Context, req *catalog.Request) (
 		}
 		return done, nil
 	}
+	// Only the first subscriber costs a round trip.
 	first, gen := v.add(req.Name)
 	if !first {
 		return done, nil

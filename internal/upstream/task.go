@@ -213,8 +213,10 @@ func (s *Server) doTask(ctx context.Context, req *catalog.Request) (catalog.Resu
 		return catalog.Result{}, err
 	}
 	s.mu.Lock()
+	// With other credentials, the server decides whether the task may be seen.
 	if t := s.openedTasks[req.Task]; t != nil && t.access.credentialsDigest == a.credentialsDigest {
 		// The task lives on its own session, whatever the caller declares now.
+		// Only what names the session is taken over: the headers stay those of this call.
 		its := t.access
 		if !t.session.removed {
 			its = t.session.access // the session may have been handed over since
