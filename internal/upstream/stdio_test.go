@@ -89,19 +89,21 @@ func pids(t *testing.T, roll string) (all []int) {
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
-// ears are a peer that remembers.
-type ears struct {
+// recordingHandler are a peer that remembers.
+type recordingHandler struct {
 	notes chan string
 	reply string
 }
 
-func newEars() *ears { return &ears{notes: make(chan string, 100), reply: `{"action":"accept"}`} }
+func newEars() *recordingHandler {
+	return &recordingHandler{notes: make(chan string, 100), reply: `{"action":"accept"}`}
+}
 
-func (e *ears) handleNotification(method string, params []byte) {
+func (e *recordingHandler) handleNotification(method string, params []byte) {
 	e.notes <- method + " " + string(params)
 }
 
-func (e *ears) answerRequest(_ context.Context, method string, params []byte) ([]byte, error) {
+func (e *recordingHandler) answerRequest(_ context.Context, method string, params []byte) ([]byte, error) {
 	e.notes <- "asked " + method + " " + string(params)
 	return []byte(e.reply), nil
 }
@@ -111,7 +113,7 @@ const anyID = "ID"
 
 var requestID = regexp.MustCompile(`(":)[1-9][0-9]{4,9}(\})`)
 
-func (e *ears) expect(t *testing.T, want string) {
+func (e *recordingHandler) expect(t *testing.T, want string) {
 	t.Helper()
 	select {
 	case got := <-e.notes:
