@@ -140,7 +140,7 @@ func TestQuestionBetweenCalls(t *testing.T) {
 	<-first.questionAdded
 	l.pending.endCall(fl)
 	close(first.done)
-	second := newEars()
+	second := newRecordingHandler()
 	if fl, err = l.pending.beginCall(nil, second); err != nil {
 		t.Fatal(err)
 	}

@@ -89,13 +89,13 @@ func pids(t *testing.T, roll string) (all []int) {
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
-// recordingHandler are a peer that remembers.
+// recordingHandler is a message handler that records notifications and gives one reply.
 type recordingHandler struct {
 	notes chan string
 	reply string
 }
 
-func newEars() *recordingHandler {
+func newRecordingHandler() *recordingHandler {
 	return &recordingHandler{notes: make(chan string, 100), reply: `{"action":"accept"}`}
 }
 
@@ -281,7 +281,7 @@ func TestStdioCrash(t *testing.T) {
 			if how == "crash" && !strings.HasSuffix(describeError(err), "; it last wrote: first line | panic: out of cheese, token is ***") {
 				t.Errorf("described: %s", describeError(err))
 			}
-			if err := l.listen(t.Context(), nil, newEars()); !errors.Is(err, errNotBegun) {
+			if err := l.listen(t.Context(), nil, newRecordingHandler()); !errors.Is(err, errNotBegun) {
 				t.Errorf("listen on a dead link: %v", err)
 			}
 			// The next one gets a new child, after a short rest.
@@ -317,7 +317,7 @@ func TestStdioStop(t *testing.T) {
 			l := r.open(t, linkSettings{})
 			waiting := make(chan error)
 			go func() {
-				_, err := l.roundTrip(t.Context(), "hang", nil, newEars())
+				_, err := l.roundTrip(t.Context(), "hang", nil, newRecordingHandler())
 				waiting <- err
 			}()
 			_ = l.close()
@@ -335,7 +335,7 @@ func TestStdioStop(t *testing.T) {
 func TestStdioCancel(t *testing.T) {
 	t.Parallel()
 	l := openRole(t, "plain")
-	listening := newEars()
+	listening := newRecordingHandler()
 	ctx, stop := context.WithCancel(t.Context())
 	listened := make(chan error)
 	go func() { listened <- l.listen(ctx, nil, listening) }()
@@ -361,7 +361,7 @@ func TestStdioNotes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "plain")
 	l := r.open(t, linkSettings{})
-	mine, other := newEars(), newEars()
+	mine, other := newRecordingHandler(), newRecordingHandler()
 	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":"a"}}`), mine); err != nil {
 		t.Fatal(err)
 	}
@@ -392,7 +392,7 @@ func TestStdioNotes(t *testing.T) {
 func TestStdioModernListen(t *testing.T) {
 	t.Parallel()
 	l := openRole(t, "modern")
-	e := newEars()
+	e := newRecordingHandler()
 	ctx, stop := context.WithCancel(t.Context())
 	listened := make(chan error)
 	go func() { listened <- l.listen(ctx, []byte(`{"notifications":{"toolsListChanged":true}}`), e) }()
@@ -407,7 +407,7 @@ func TestStdioQuestions(t *testing.T) {
 	t.Parallel()
 	ambiguous := make(chan struct{}, 1)
 	l := newRig(t, "plain").open(t, linkSettings{onAmbiguous: func() bool { ambiguous <- struct{}{}; return false }})
-	e := newEars()
+	e := newRecordingHandler()
 	for method, want := range map[string]string{
 		"ping":                    `{"said":{}}`,
 		"elicitation/create":      `{"said":{"action":"accept"}}`,
@@ -423,7 +423,7 @@ func TestStdioQuestions(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan struct{})
-	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newEars()); close(hung) }()
+	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newRecordingHandler()); close(hung) }()
 	poll.Until(t, "a request under way", never, func() bool { l.pending.mu.Lock(); defer l.pending.mu.Unlock(); return len(l.pending.byID) == 1 })
 	asked := len(e.notes)
 	got, err := l.roundTrip(t.Context(), "ask", []byte(`{"method":"elicitation/create"}`), e)
@@ -449,7 +449,7 @@ func TestStdioLongAnswers(t *testing.T) {
 	l := r.open(t, linkSettings{})
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan struct{})
-	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newEars()); close(hung) }()
+	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newRecordingHandler()); close(hung) }()
 	for _, last := range []bool{true, false} {
 		if got, err := l.roundTrip(t.Context(), "long", fmt.Appendf(nil, `{"bytes":90000,"last":%v}`, last), nil); err != nil || len(got) != 90_010 {
 			t.Errorf("last %v: %d bytes, %v", last, len(got), err)
