@@ -11,25 +11,25 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// Apps lists every App of every server that p sees. Nothing is read for it: what
-// the pages declare is known as far as their servers list it.
+// Apps lists the Apps of all servers that p may see. It reads no pages: what the pages
+// declare is known only as far as their servers list it.
 func (h *Host) Apps(ctx context.Context, p *junctor.Principal) ([]junctor.App, error) {
-	sh := h.o.Catalog.Snapshot().For(p.Tenant)
+	sh := h.opts.Catalog.Snapshot().For(p.Tenant)
 	out := []junctor.App{}
 	for _, tool := range sh.Describe(p, catalog.Filter{}) {
 		if !strings.HasPrefix(tool.App, mcpapps.Scheme) {
 			continue
 		}
-		t, err := h.target(p, tool.Server, tool.Name)
+		t, err := h.findToolPage(p, tool.Server, tool.Name)
 		if err != nil {
-			continue // it went away meanwhile
+			continue // the tool disappeared since it was listed
 		}
-		app, err := h.app(ctx, p, t, "")
+		app, err := h.describeApp(ctx, p, t, "")
 		if err != nil {
 			return nil, err
 		}
-		if meta, err := mcpapps.ParseResourceMeta(t.listed(), nil); err == nil {
-			declare(&app.AppPage, meta)
+		if meta, err := mcpapps.ParseResourceMeta(t.listedMeta(), nil); err == nil {
+			addDeclarations(&app.AppPage, meta)
 			app.Domain, app.PrefersBorder = meta.Domain, meta.PrefersBorder
 		}
 		out = append(out, app)
@@ -37,35 +37,37 @@ func (h *Host) Apps(ctx context.Context, p *junctor.Principal) ([]junctor.App, e
 	return out, nil
 }
 
-// App gives one, by the exposed name of its tool, with its page read now.
+// App describes one App by the exposed name of its tool. It reads the page, past the
+// cache, so that the digest is that of the current page.
 func (h *Host) App(ctx context.Context, p *junctor.Principal, name string) (junctor.App, error) {
-	t, err := h.target(p, "", name)
+	t, err := h.findToolPage(p, "", name)
 	if err != nil {
 		return junctor.App{}, err
 	}
 	if t.uri == "" {
-		return junctor.App{}, noApp(t)
+		return junctor.App{}, noAppError(t)
 	}
-	page, err := h.read(ctx, p, t, "", true)
+	page, err := h.readPage(ctx, p, t, "", true)
 	if err != nil {
 		return junctor.App{}, err
 	}
-	app, err := h.app(ctx, p, t, page.Digest())
+	app, err := h.describeApp(ctx, p, t, page.Digest())
 	if err != nil {
 		return junctor.App{}, err
 	}
 	app.Read, app.Definition = true, json.RawMessage(t.item.Tool.JSON)
-	app.AppPage = describe(page, app.Profile, mcpapps.Policy{Eval: app.Profile == junctor.AppCompatible}.Header(page.Meta.CSP))
+	app.AppPage = describePage(page, app.Profile, mcpapps.Policy{Eval: app.Profile == junctor.AppCompatible}.Header(page.Meta.CSP))
 	return app, nil
 }
 
-func noApp(t target) error {
+// noAppError is the error for a tool without a page.
+func noAppError(t toolPage) error {
 	return junctor.Errorf(junctor.CodeInvalid, "the tool %s has no App: it names no page at a %s address", t.name, mcpapps.Scheme)
 }
 
-// app says what is known of an App without its page. digest is "" where the page
-// was not read.
-func (h *Host) app(ctx context.Context, p *junctor.Principal, t target, digest string) (junctor.App, error) {
+// describeApp describes an App without its page. digest is that of the page, or empty if
+// the page was not read.
+func (h *Host) describeApp(ctx context.Context, p *junctor.Principal, t toolPage, digest string) (junctor.App, error) {
 	def := t.item.Tool.JSON
 	out := junctor.App{
 		Name: t.name, Server: t.item.Server.ID, Tool: t.item.Name, Resource: t.uri, Visibility: []string{}, Tools: []string{},
@@ -79,8 +81,8 @@ func (h *Host) app(ctx context.Context, p *junctor.Principal, t target, digest s
 			out.Visibility = append(out.Visibility, string(who))
 		}
 	}
-	declare(&out.AppPage, mcpapps.ResourceMeta{})
-	tools, err := h.o.Pipeline.List(p, catalog.View{Server: out.Server, Audience: catalog.AudienceApp}, catalog.ListTools)
+	addDeclarations(&out.AppPage, mcpapps.ResourceMeta{})
+	tools, err := h.opts.Pipeline.List(p, catalog.View{Server: out.Server, Audience: catalog.AudienceApp}, catalog.ListTools)
 	if err != nil {
 		return out, err
 	}
@@ -89,18 +91,19 @@ func (h *Host) app(ctx context.Context, p *junctor.Principal, t target, digest s
 			out.Tools = append(out.Tools, name)
 		}
 	}
-	out.Profile, out.Approval, err = h.profile(ctx, p.Tenant, out.Server, t.uri, digest)
+	out.Profile, out.Approval, err = h.pageProfile(ctx, p.Tenant, out.Server, t.uri, digest)
 	return out, err
 }
 
-// Approve lets the page of an App, as it is now, have the compatible profile. The
-// digest says which page the person has looked at.
+// Approve grants the compatible profile to the page of an App. The digest names the page
+// that the person has looked at. If the server has another page by now, the error has
+// CodeConflict and nothing is approved.
 func (h *Host) Approve(ctx context.Context, p *junctor.Principal, name, digest string) (junctor.App, error) {
-	t, err := h.target(p, "", name)
+	t, err := h.findToolPage(p, "", name)
 	if err != nil {
 		return junctor.App{}, err
 	}
-	if err := h.o.MayChange(ctx, p, t.item.Server.ID); err != nil {
+	if err := h.opts.MayChange(ctx, p, t.item.Server.ID); err != nil {
 		return junctor.App{}, err
 	}
 	app, err := h.App(ctx, p, name)
@@ -110,31 +113,31 @@ func (h *Host) Approve(ctx context.Context, p *junctor.Principal, name, digest s
 	if app.Digest != digest {
 		return app, junctor.Errorf(junctor.CodeConflict, "the page of %s is another by now: its digest is %s; look at it again before you approve it", app.Name, app.Digest)
 	}
-	err = h.o.Approvals.PutApproval(ctx, p.Tenant, junctor.AppApproval{Server: app.Server, Resource: app.Resource, Digest: digest, By: p.ID(), At: h.o.Now().UTC()})
+	err = h.opts.Approvals.PutApproval(ctx, p.Tenant, junctor.AppApproval{Server: app.Server, Resource: app.Resource, Digest: digest, By: p.ID(), At: h.opts.Now().UTC()})
 	if err != nil {
 		return app, err
 	}
 	return h.App(ctx, p, name)
 }
 
-// Revoke takes an approval back. Views that are open keep what they have until
-// they are closed, and so they are.
+// Revoke removes the approval of an App's page. It also closes the open Views that run
+// with the compatible profile, since their policy is already in the browser.
 func (h *Host) Revoke(ctx context.Context, p *junctor.Principal, name string) error {
-	t, err := h.target(p, "", name)
+	t, err := h.findToolPage(p, "", name)
 	if err != nil {
 		return err
 	}
-	if err := h.o.MayChange(ctx, p, t.item.Server.ID); err != nil {
+	if err := h.opts.MayChange(ctx, p, t.item.Server.ID); err != nil {
 		return err
 	}
-	if err := h.o.Approvals.DeleteApproval(ctx, p.Tenant, t.item.Server.ID, t.uri); err != nil {
+	if err := h.opts.Approvals.DeleteApproval(ctx, p.Tenant, t.item.Server.ID, t.uri); err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, v := range h.views {
-		if v.owner.Tenant == p.Tenant && v.target.item.Server.ID == t.item.Server.ID && v.target.uri == t.uri && v.profile == junctor.AppCompatible {
-			h.drop(v)
+		if v.owner.Tenant == p.Tenant && v.tool.item.Server.ID == t.item.Server.ID && v.tool.uri == t.uri && v.profile == junctor.AppCompatible {
+			h.dropView(v)
 		}
 	}
 	return nil

@@ -14,39 +14,45 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// view is a View that is open. What is not said to change does not.
+// view is an open View. Fields above the lock's section never change after Open.
 type view struct {
-	id       string
-	owner    *junctor.Principal // who opened it, in which session
-	agent    string             // whom it acts as; "" is the owner
-	call     string
-	target   target
-	frames   frames
-	page     mcpapps.Page
-	digest   string
-	profile  junctor.AppProfile
-	approval junctor.Approval
-	opened   time.Time
-	gone     chan struct{} // closed when it is
+	id string
+	// owner opened the View. Its login or key is the session that the View belongs to.
+	owner *junctor.Principal
+	// agentName is the agent that the View acts as; empty if it acts as its owner.
+	agentName string
+	callID    string // whose result it shows; "" if none
+	tool      toolPage
+	frames    viewFrames
+	page      mcpapps.Page
+	digest    string
+	profile   junctor.AppProfile
+	approval  junctor.Approval
+	openedAt  time.Time
+	// closed is closed when the View ends, which ends requests to it.
+	closed chan struct{}
 
-	// Under the host's lock.
-	used    time.Time
-	context json.RawMessage // what it last told the model
-	latest  string          // the digest that the server's page was last seen with
-	log     log
-	mail    []junctor.ViewMail
-	fetched time.Time // when somebody last asked for mail
+	// The lock of the host guards the fields below.
+	lastUsed     time.Time
+	modelContext json.RawMessage // the last that the page gave
+	latestDigest string          // of the server's page when it was last read
+	log          viewLog
+	mail         []junctor.ViewMail
+	mailFetched  time.Time // when a browser last asked for mail
 }
 
-func (v *view) permissions() []string { return permissions(v.page.Meta.Permissions) }
+// requestedPermissions lists the browser features that the page asks for.
+func (v *view) requestedPermissions() []string { return listPermissions(v.page.Meta.Permissions) }
 
-// Open reads the page that a tool brings and gives it a place to run.
+// Open reads the page of a tool and opens a View for it, for the session of p. in.Agent
+// lets the View act as an agent, if p may. in.Resource chooses another page than the one
+// that the tool names.
 func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenView) (junctor.View, error) {
-	acts, err := h.acting(p, in.Agent)
+	acts, err := h.actingPrincipal(p, in.Agent)
 	if err != nil {
 		return junctor.View{}, err
 	}
-	t, err := h.target(acts, in.Server, in.Tool)
+	t, err := h.findToolPage(acts, in.Server, in.Tool)
 	if err != nil {
 		return junctor.View{}, err
 	}
@@ -54,219 +60,230 @@ func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenVi
 		t.uri = in.Resource
 	}
 	if !strings.HasPrefix(t.uri, mcpapps.Scheme) {
-		return junctor.View{}, noApp(t)
+		return junctor.View{}, noAppError(t)
 	}
-	v := &view{id: h.newID(), owner: p, agent: in.Agent, call: in.Call, target: t, opened: h.o.Now(), gone: make(chan struct{})}
-	if v.frames, err = h.o.Sandbox().place(v.id, in.Console, in.Isolation); err != nil {
+	v := &view{id: h.newID(), owner: p, agentName: in.Agent, callID: in.Call, tool: t, openedAt: h.opts.Now(), closed: make(chan struct{})}
+	if v.frames, err = h.opts.Sandbox().placeView(v.id, in.Console, in.Isolation); err != nil {
 		return junctor.View{}, err
 	}
-	if v.page, err = h.read(ctx, acts, t, v.id, in.Fresh); err != nil {
+	if v.page, err = h.readPage(ctx, acts, t, v.id, in.Fresh); err != nil {
 		return junctor.View{}, err
 	}
 	v.digest = v.page.Digest()
-	v.latest, v.used = v.digest, v.opened
-	if v.profile, v.approval, err = h.profile(ctx, p.Tenant, t.item.Server.ID, t.uri, v.digest); err != nil {
+	v.latestDigest, v.lastUsed = v.digest, v.openedAt
+	if v.profile, v.approval, err = h.pageProfile(ctx, p.Tenant, t.item.Server.ID, t.uri, v.digest); err != nil {
 		return junctor.View{}, err
 	}
-	if err := h.keep(v); err != nil {
+	if err := h.keepView(v); err != nil {
 		return junctor.View{}, err
 	}
-	h.note(v, sourceGateway, kindNote, "", map[string]any{"opened": t.name, "digest": v.digest, "profile": v.profile, "isolation": v.frames.isolation})
-	return h.show(v), nil
+	h.addNote(v, sourceGateway, kindNote, "", map[string]any{"opened": t.name, "digest": v.digest, "profile": v.profile, "isolation": v.frames.isolation})
+	return h.describeView(v), nil
 }
 
-// newID makes the id of a View: 26 letters and digits of base32, of which 16 are
-// chance at the least.
+// newID makes the id of a View: 26 letters and digits of base32. At least 16 of them are
+// random, which makes ids unguessable: the sandbox listener asks for no credential.
 func (h *Host) newID() string {
-	return h.o.Node + strings.ToLower(rand.Text())[len(h.o.Node):]
+	return h.opts.Node + strings.ToLower(rand.Text())[len(h.opts.Node):]
 }
 
-// NodeOf is the process that a View would be of, by its id; "" where it is none.
-// Whether there is such a process is for the caller to know.
+// NodeOf gives the id of the replica that a View's id begins with; empty if the id is too
+// short. The caller must check that such a replica exists.
 func NodeOf(id string) string {
-	if len(id) <= nodeLength {
+	if len(id) <= replicaIDLength {
 		return ""
 	}
-	return id[:nodeLength]
+	return id[:replicaIDLength]
 }
 
-// acting is whom a request is judged as.
-func (h *Host) acting(p *junctor.Principal, agent string) (*junctor.Principal, error) {
+// actingPrincipal gives the principal that requests are judged as: p, or the agent, if p
+// may act as it.
+func (h *Host) actingPrincipal(p *junctor.Principal, agent string) (*junctor.Principal, error) {
 	if agent == "" {
 		return p, nil
 	}
-	return h.o.Catalog.Snapshot().For(p.Tenant).Acting(p, agent)
+	return h.opts.Catalog.Snapshot().For(p.Tenant).Acting(p, agent)
 }
 
-// keep holds a View. Where its session has many, the one that was not used for
-// longest goes; so does what nobody is there for any more.
-func (h *Host) keep(v *view) error {
+// keepView adds a View to the table. It first drops dead Views and, above maxViews, the
+// session's least recently used ones. The error has CodeLimited if the pages would take
+// too much memory.
+func (h *Host) keepView(v *view) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.sweep()
+	h.dropDead()
 	var mine []*view
 	for _, other := range h.views {
-		if other.of(v.owner) {
+		if other.belongsTo(v.owner) {
 			mine = append(mine, other)
 		}
 		if other.digest == v.digest {
-			v.page.HTML = other.page.HTML // the same text is held once
+			v.page.HTML = other.page.HTML // Views with the same page share one string
 		}
 	}
-	slices.SortFunc(mine, func(a, b *view) int { return a.used.Compare(b.used) })
+	slices.SortFunc(mine, func(a, b *view) int { return a.lastUsed.Compare(b.lastUsed) })
 	for len(mine) >= maxViews {
-		h.drop(mine[0])
+		h.dropView(mine[0])
 		mine = mine[1:]
 	}
-	if h.held+len(v.page.HTML) > maxHeld {
+	if h.heldBytes+len(v.page.HTML) > maxHeldBytes {
 		return junctor.Errorf(junctor.CodeLimited, "too many Views are open on this instance; close some and try again")
 	}
-	h.held += len(v.page.HTML)
+	h.heldBytes += len(v.page.HTML)
 	h.views[v.id] = v
 	return nil
 }
 
-// of says whether a View is that of a principal, in this session.
-func (v *view) of(p *junctor.Principal) bool {
+// belongsTo reports whether p is the owner of the View in the same session. Another login
+// or key of the same user does not count.
+func (v *view) belongsTo(p *junctor.Principal) bool {
 	return v.owner.Same(p) && v.owner.Login == p.Login && v.owner.Key == p.Key
 }
 
-// lives says whether a View goes on: it dies with its session.
-func (h *Host) lives(v *view, now time.Time) bool {
-	return now.Before(h.expires(v)) && h.o.Stands(v.owner)
+// isAlive reports whether a View goes on: it has not expired, and its session is valid.
+func (h *Host) isAlive(v *view, now time.Time) bool {
+	return now.Before(h.expiresAt(v)) && h.opts.Stands(v.owner)
 }
 
-func (h *Host) expires(v *view) time.Time {
-	idle, most := v.used.Add(idleFor), v.opened.Add(liveFor)
+// expiresAt is when the View ends unless it is used again. The lock is held.
+func (h *Host) expiresAt(v *view) time.Time {
+	idle, most := v.lastUsed.Add(maxIdleTime), v.openedAt.Add(maxLifetime)
 	if most.Before(idle) {
 		return most
 	}
 	return idle
 }
 
-// sweep drops the Views that do not go on. The lock is held.
-func (h *Host) sweep() {
-	now := h.o.Now()
+// dropDead drops the Views that have ended. The lock is held.
+func (h *Host) dropDead() {
+	now := h.opts.Now()
 	for _, v := range h.views {
-		if !h.lives(v, now) {
-			h.drop(v)
+		if !h.isAlive(v, now) {
+			h.dropView(v)
 		}
 	}
 }
 
-// Sweep drops the Views that do not go on.
+// Sweep drops the Views that have ended. The app calls it regularly, so that pages of
+// ended sessions do not stay in memory.
 func (h *Host) Sweep() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.sweep()
+	h.dropDead()
 }
 
-func (h *Host) drop(v *view) {
+// dropView removes a View and ends the requests to it. It does nothing for a View that
+// was removed before. The lock is held.
+func (h *Host) dropView(v *view) {
 	if h.views[v.id] == v {
 		delete(h.views, v.id)
-		close(v.gone)
-		h.held -= len(v.page.HTML)
+		close(v.closed)
+		h.heldBytes -= len(v.page.HTML)
 	}
 }
 
-// find gives a View of a principal's session. One that is another's answers like
-// one that is not there.
-func (h *Host) find(p *junctor.Principal, id string) (*view, error) {
+// findView gives a View of p's session and marks it as used. A View of another session
+// gives the same error as one that does not exist.
+func (h *Host) findView(p *junctor.Principal, id string) (*view, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	v := h.views[id]
-	now := h.o.Now()
-	if v != nil && !h.lives(v, now) {
-		h.drop(v)
+	now := h.opts.Now()
+	if v != nil && !h.isAlive(v, now) {
+		h.dropView(v)
 		v = nil
 	}
-	if v == nil || !v.of(p) {
-		return nil, junctor.Errorf(junctor.CodeNotFound, "there is no View %q in this session; it may have been closed", clip(id))
+	if v == nil || !v.belongsTo(p) {
+		return nil, junctor.Errorf(junctor.CodeNotFound, "there is no View %q in this session; it may have been closed", clipText(id))
 	}
-	v.used = now
+	v.lastUsed = now
 	return v, nil
 }
 
-// View gives one. With check the page is read again, to see whether the server has
-// another by now.
+// View describes one View of p's session. If check is set, it reads the page again to see
+// whether the server has a different page by now.
 func (h *Host) View(ctx context.Context, p *junctor.Principal, id string, check bool) (junctor.View, error) {
-	v, err := h.find(p, id)
+	v, err := h.findView(p, id)
 	if err != nil {
 		return junctor.View{}, err
 	}
 	if check {
-		h.look(ctx, p, v)
+		h.checkPage(ctx, p, v)
 	}
-	return h.show(v), nil
+	return h.describeView(v), nil
 }
 
-func (h *Host) look(ctx context.Context, p *junctor.Principal, v *view) {
-	acts, err := h.acting(p, v.agent)
+// checkPage reads a View's page again and keeps the digest. A failed read is only logged:
+// the View goes on.
+func (h *Host) checkPage(ctx context.Context, p *junctor.Principal, v *view) {
+	acts, err := h.actingPrincipal(p, v.agentName)
 	if err != nil {
 		return
 	}
-	page, err := h.read(ctx, acts, v.target, v.id, true)
+	page, err := h.readPage(ctx, acts, v.tool, v.id, true)
 	if err != nil {
-		h.note(v, sourceGateway, kindNote, "", map[string]any{"unreadable": junctor.AsError(err).Message})
+		h.addNote(v, sourceGateway, kindNote, "", map[string]any{"unreadable": junctor.AsError(err).Message})
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	v.latest = page.Digest()
+	v.latestDigest = page.Digest()
 }
 
-// Views lists those of a principal's session, oldest first.
+// Views lists the open Views of p's session, oldest first.
 func (h *Host) Views(p *junctor.Principal) []junctor.View {
 	h.mu.Lock()
-	h.sweep()
+	h.dropDead()
 	var mine []*view
 	for _, v := range h.views {
-		if v.of(p) {
+		if v.belongsTo(p) {
 			mine = append(mine, v)
 		}
 	}
 	h.mu.Unlock()
-	slices.SortFunc(mine, func(a, b *view) int { return cmp.Or(a.opened.Compare(b.opened), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(mine, func(a, b *view) int { return cmp.Or(a.openedAt.Compare(b.openedAt), cmp.Compare(a.id, b.id)) })
 	out := make([]junctor.View, len(mine))
 	for i, v := range mine {
-		out[i] = h.show(v)
+		out[i] = h.describeView(v)
 	}
 	return out
 }
 
-// Close ends a View: its page is gone, and it is answered nothing any more.
+// Close ends a View: its addresses are not found any more, and its requests fail.
 func (h *Host) Close(p *junctor.Principal, id string) error {
-	v, err := h.find(p, id)
+	v, err := h.findView(p, id)
 	if err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.drop(v)
+	h.dropView(v)
 	return nil
 }
 
-// show is a View as its session sees it.
-func (h *Host) show(v *view) junctor.View {
-	f, tool := &v.frames, v.target.item.Tool.JSON
+// describeView is a View as the API gives it. It checks again whether the owner may still
+// use the server and tool, and otherwise gives the state ViewGone. The caller must not
+// hold the lock.
+func (h *Host) describeView(v *view) junctor.View {
+	f, tool := &v.frames, v.tool.item.Tool.JSON
 	out := junctor.View{
-		ID: v.id, State: junctor.ViewOpen, Server: v.target.item.Server.ID, Tool: v.target.item.Name, Name: v.target.name, Resource: v.target.uri,
-		Call: v.call, Agent: v.agent, Isolation: f.isolation, Proxy: f.proxy.String(), ProxyOrigin: f.proxyOrigin(), Page: f.page.String(), Origin: f.pageOrigin(),
-		Sandbox: outerSandbox, Allow: allow(v), Approval: v.approval, AppPage: describe(v.page, v.profile, v.policy()),
-		HostCapabilities: capabilities(v), Definition: json.RawMessage(tool), Notes: notes(v), OpenedAt: v.opened.UTC(),
+		ID: v.id, State: junctor.ViewOpen, Server: v.tool.item.Server.ID, Tool: v.tool.item.Name, Name: v.tool.name, Resource: v.tool.uri,
+		Call: v.callID, Agent: v.agentName, Isolation: f.isolation, Proxy: f.proxy.String(), ProxyOrigin: f.proxyOrigin(), Page: f.page.String(), Origin: f.pageOrigin(),
+		Sandbox: outerSandbox, Allow: allowAttribute(v), Approval: v.approval, AppPage: describePage(v.page, v.profile, v.contentPolicy()),
+		HostCapabilities: hostCapabilities(v), Definition: json.RawMessage(tool), Notes: viewNotes(v), OpenedAt: v.openedAt.UTC(),
 	}
 	out.Title, _ = wire.String(wire.Get(tool, "title"))
 	h.mu.Lock()
-	out.ModelContext, out.ExpiresAt = v.context, h.expires(v).UTC()
-	latest := v.latest
+	out.ModelContext, out.ExpiresAt = v.modelContext, h.expiresAt(v).UTC()
+	latest := v.latestDigest
 	h.mu.Unlock()
-	sh := h.o.Catalog.Snapshot().For(v.owner.Tenant)
-	acts, err := h.acting(v.owner, v.agent)
+	sh := h.opts.Catalog.Snapshot().For(v.owner.Tenant)
+	acts, err := h.actingPrincipal(v.owner, v.agentName)
 	if err == nil {
 		_, err = sh.Server(acts, out.Server)
 	}
 	if err == nil {
-		_, err = h.target(acts, out.Server, out.Tool)
+		_, err = h.findToolPage(acts, out.Server, out.Tool)
 	}
 	switch {
 	case err != nil:
@@ -277,16 +294,16 @@ func (h *Host) show(v *view) junctor.View {
 	return out
 }
 
-// allow is what the outer frame passes on of the browser's features, to the page
-// alone.
-func allow(v *view) string {
+// allowAttribute is the allow attribute of the outer frame. It passes the permitted
+// browser features on to the proxy and the page, and to no other origin.
+func allowAttribute(v *view) string {
 	if v.page.Meta.Permissions == nil {
 		return ""
 	}
 	features := v.page.Meta.Permissions.Allow()
 	to := " " + v.frames.page.Scheme + "://" + v.frames.page.Host
 	if v.frames.isolation == junctor.IsolationOpaque {
-		to = " *" // it has no origin to name; the proxy has but this one frame
+		to = " *" // an opaque page has no origin to name, and the proxy has no other frame
 	}
 	var out []string
 	for feature := range strings.SplitSeq(features, "; ") {
@@ -297,8 +314,8 @@ func allow(v *view) string {
 	return strings.Join(out, "; ")
 }
 
-// capabilities are those of a host that this one stands behind.
-func capabilities(v *view) json.RawMessage {
+// hostCapabilities are the capabilities that the console announces to the page, as JSON.
+func hostCapabilities(v *view) json.RawMessage {
 	sandbox := &mcpapps.SandboxCapabilities{CSP: v.page.Meta.CSP.Allowed(), Permissions: v.page.Meta.Permissions}
 	text, err := json.Marshal(mcpapps.HostCapabilities{
 		ServerTools: &mcpapps.ListChanged{ListChanged: true}, ServerResources: &mcpapps.ListChanged{ListChanged: true}, Logging: true, Sandbox: sandbox,
@@ -309,8 +326,8 @@ func capabilities(v *view) json.RawMessage {
 	return text
 }
 
-// notes are what to tell the person who looks at a View.
-func notes(v *view) []string {
+// viewNotes are remarks for the person who looks at a View.
+func viewNotes(v *view) []string {
 	out := []string{}
 	if v.frames.isolation == junctor.IsolationOpaque {
 		out = append(out, "There is no name for this View: it runs without an origin and cannot store anything, which some Apps do not expect. Open the console under its own name, or set --sandbox-url.")

@@ -118,7 +118,7 @@ func TestBeginConnectsOnceOverHTTP(t *testing.T) {
 	case <-ctxFor(t).Done():
 		t.Fatal("the list was not read on the session that stays")
 	}
-	if tools := s.known().Tools; len(tools) != 1 || tools[0].Conditional || hellos.Load() != 2 {
+	if tools := s.knownOffer().Tools; len(tools) != 1 || tools[0].Conditional || hellos.Load() != 2 {
 		t.Errorf("%+v after %d handshakes", tools, hellos.Load())
 	}
 }

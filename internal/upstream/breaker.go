@@ -11,98 +11,101 @@ import (
 )
 
 const (
-	breakAfter = 5 // failures in a row until a server is left alone
-	firstBreak = time.Second
-	maxBreak   = time.Minute
-	// authBreak is how long a credential that was refused is not tried again by
-	// calls. Nothing tries it in the background.
-	authBreak   = 30 * time.Second
-	maxRefused  = 1024
-	firstJitter = 0.8
+	// failuresToOpen is how many failures in a row open the breaker.
+	failuresToOpen = 5
+	firstOpenTime  = time.Second
+	maxOpenTime    = time.Minute
+	// refusedTime is how long calls do not try credentials again that the server refused.
+	// Nothing tries them in the background.
+	refusedTime = 30 * time.Second
+	maxRefused  = 1024 // credentials that are remembered as refused
+	minJitter   = 0.8  // smallest factor of addJitter
 )
 
-// breaker keeps callers from waiting for a server that does not answer, and
-// the server from those who would ask it all the same. It guards connecting as
-// well as calling.
+// breaker is a circuit breaker. It spares callers the wait for a server that does not
+// answer, and the server the requests. It covers connecting as well as calling. The zero
+// value with serverID and now is closed.
 type breaker struct {
-	id       string
-	now      func() time.Time
-	onDemand bool // a refused credential is tried again
+	serverID       string
+	now            func() time.Time
+	retriesRefused bool // refused credentials are tried again at once
 
-	mu       sync.Mutex
-	failures int
-	until    time.Time            // nobody is let through before
-	trial    bool                 // since it opened, one was let through to find out
-	refused  map[string]time.Time // credentials, and until when they count as refused
+	mu           sync.Mutex
+	failures     int                  // in a row
+	openUntil    time.Time            // no request passes before
+	trialRunning bool                 // since it opened, one request was let through
+	refusedUntil map[string]time.Time // by the digest of the credentials
 }
 
-// allow says whether the server may be asked now, with these credentials.
-func (b *breaker) allow(credentials string) error {
+// checkAllowed returns an error if the server must not be asked now with these
+// credentials. The error has CodeUnauthenticated if the server refused them lately, and
+// CodeUnavailable with RetryAfter if the breaker is open. While it is open, one request
+// at a time passes as a trial.
+func (b *breaker) checkAllowed(credentials string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
-	if until, bad := b.refused[credentials]; bad && now.Before(until) {
-		return &junctor.Error{Code: junctor.CodeUnauthenticated, Message: "server " + b.id + " refused the credentials a moment ago: check the ones that are stored for it"}
+	if until, bad := b.refusedUntil[credentials]; bad && now.Before(until) {
+		return &junctor.Error{Code: junctor.CodeUnauthenticated, Message: "server " + b.serverID + " refused the credentials a moment ago: check the ones that are stored for it"}
 	}
-	if b.failures < breakAfter {
+	if b.failures < failuresToOpen {
 		return nil
 	}
-	if wait := b.until.Sub(now); wait > 0 {
+	if wait := b.openUntil.Sub(now); wait > 0 {
 		return &junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: wait,
-			Message: "server " + b.id + " does not answer; it is tried again in " + wait.Round(100*time.Millisecond).String(),
+			Message: "server " + b.serverID + " does not answer; it is tried again in " + wait.Round(100*time.Millisecond).String(),
 		}
 	}
-	b.until, b.trial = now.Add(firstBreak), true // one at a time finds out whether it is back
+	b.openUntil, b.trialRunning = now.Add(firstOpenTime), true // other requests are refused until this trial has ended
 	return nil
 }
 
-// succeeded closes the breaker: the server answered.
-func (b *breaker) succeeded(credentials string) {
+// recordSuccess closes the breaker: the server answered.
+func (b *breaker) recordSuccess(credentials string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failures, b.trial = 0, false
-	delete(b.refused, credentials)
+	b.failures, b.trialRunning = 0, false
+	delete(b.refusedUntil, credentials)
 }
 
-// failed counts a failure if it is one of the server's: those in a row until the
-// breaker opens, then those of trials, each of which doubles the time that the
-// server is left alone.
-func (b *breaker) failed(credentials string, err error) {
+// recordFailure counts a failure if it is the server's. Failures in a row open the
+// breaker. Then each failed trial doubles the time until the next one.
+func (b *breaker) recordFailure(credentials string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if junctor.CodeOf(err) == junctor.CodeUnauthenticated {
-		if b.onDemand {
+		if b.retriesRefused {
 			return
 		}
-		if b.refused == nil || len(b.refused) >= maxRefused {
-			b.refused = map[string]time.Time{}
+		if b.refusedUntil == nil || len(b.refusedUntil) >= maxRefused {
+			b.refusedUntil = map[string]time.Time{}
 		}
-		b.refused[credentials] = b.now().Add(authBreak)
+		b.refusedUntil[credentials] = b.now().Add(refusedTime)
 		return
 	}
-	if !counts(err) {
+	if !countsAsFailure(err) {
 		return
 	}
-	if b.failures >= breakAfter && !b.trial {
-		return // it was under way when the breaker opened: no news
+	if b.failures >= failuresToOpen && !b.trialRunning {
+		return // the request began before the breaker opened: it tells nothing new
 	}
-	b.trial = false
-	if b.failures++; b.failures >= breakAfter {
-		b.until = b.now().Add(jitter(backoff(firstBreak, maxBreak, b.failures-breakAfter)))
+	b.trialRunning = false
+	if b.failures++; b.failures >= failuresToOpen {
+		b.openUntil = b.now().Add(addJitter(backoffDelay(firstOpenTime, maxOpenTime, b.failures-failuresToOpen)))
 	}
 }
 
-// open says whether so many failed in a row that the server is left alone.
-func (b *breaker) open() bool {
+// isOpen reports whether the breaker is open.
+func (b *breaker) isOpen() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.failures >= breakAfter
+	return b.failures >= failuresToOpen
 }
 
-// counts says whether an error means that the server is not well: its own
-// errors, and callers who go away, do not.
-func counts(err error) bool {
+// countsAsFailure reports whether an error means that the server is unhealthy. Its own
+// JSON-RPC errors, and callers who give up, do not.
+func countsAsFailure(err error) bool {
 	if _, own := errors.AsType[*wire.Error](err); own {
 		return false
 	}
@@ -110,20 +113,20 @@ func counts(err error) bool {
 	case junctor.CodeUnreachable, junctor.CodeTimeout:
 		return true
 	case junctor.CodeUpstream:
-		return !errors.Is(err, errGone) && (statusOf(err) == 0 || statusOf(err) >= 500)
+		return !errors.Is(err, errNotBegun) && (statusOf(err) == 0 || statusOf(err) >= 500)
 	case junctor.CodeUnavailable:
-		return errors.Is(err, errLost)
+		return errors.Is(err, errInterrupted)
 	default:
 		return false
 	}
 }
 
-// backoff doubles first n times, up to most.
-func backoff(first, most time.Duration, n int) time.Duration {
+// backoffDelay doubles first n times, up to most.
+func backoffDelay(first, most time.Duration, n int) time.Duration {
 	return min(first<<min(n, 20), most)
 }
 
-// jitter spreads a delay, so that many who wait do not come back together.
-func jitter(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (firstJitter + 0.4*rand.Float64())) //nolint:gosec // not a secret
+// addJitter varies a delay by a fifth, so that many waiters do not come back at once.
+func addJitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (minJitter + 0.4*rand.Float64())) //nolint:gosec // not a secret
 }

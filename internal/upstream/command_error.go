@@ -6,18 +6,17 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// detailError is what an error has to say of a command or its output, as the
-// error's cause. Messages of errors reach everybody who calls a tool, models among
-// them, and a command writes whatever it likes: what it is and what it writes are
-// for the server's owner and admins, who get it with the server's state
-// (describeError).
+// detailError is a cause of an error that holds details about a command or its output.
+// Messages of errors reach all callers of a tool, including models, and a command may
+// write anything. So these details are only for the server's owner and admins, who see
+// them in the server's state (describeError).
 type detailError string
 
 // Error implements error.
 func (d detailError) Error() string { return string(d) }
 
-// commandError is an error of a server's process. Its message says where those who
-// may read it find the detail; "" is none.
+// commandError makes the error of a server's process. Its message says where the
+// permitted users find the detail; "" for none.
 func (o *Options) commandError(code junctor.Code, message, detail string, cause error) *junctor.Error {
 	if detail != "" {
 		message += "; its owner and admins see why with junctor server show " + o.ID
@@ -26,15 +25,15 @@ func (o *Options) commandError(code junctor.Code, message, detail string, cause 
 	return &junctor.Error{Code: code, Message: message, Cause: cause}
 }
 
-// lastWords quotes the end of what the command wrote; "" where it wrote nothing.
-func (o *Options) lastWords() string {
-	if words := lastLines(o.Command.Said()); words != "" {
+// quoteLastOutput quotes the end of the command's output; "" if it wrote nothing.
+func (o *Options) quoteLastOutput() string {
+	if words := joinLastLines(o.Command.Said()); words != "" {
 		return "it last wrote: " + words
 	}
 	return ""
 }
 
-// describeError is an error as the server's state has it: with the detail.
+// describeError gives the text of an error for the server's state, with the detail.
 func describeError(err error) string {
 	if detail, ok := errors.AsType[detailError](err); ok {
 		return err.Error() + "; " + string(detail)

@@ -10,37 +10,39 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Some legacy servers have tools for those clients only that can be asked
-// something. What is offered is read on a link that can be asked nothing, so such
-// tools are looked for where a link that declares more is opened anyway: by a
-// probe, and for callers. They are offered to all, since all see one list; to a
-// caller that cannot be asked the server says that it has no such tool.
+// Some legacy servers show certain tools only to clients that can answer questions. The
+// offer is read on a link that can answer none, so these conditional tools are searched
+// where a link with more capabilities is opened anyway: by a probe, and for callers. They
+// are offered to all, since all clients share one list. A caller that cannot be asked
+// gets the server's error for them.
 
-// anything is what a client declares that can be asked everything.
-const anything = `{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`
+// allCapabilities are the capabilities of a client that can answer every kind of
+// question.
+const allCapabilities = `{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`
 
-// conditional are the tools that the server shows only to some.
-type conditional struct {
-	mu    sync.Mutex
-	tools []catalog.ToolDef // in the server's order, each marked
-	plain []catalog.ToolDef // what it shows to everybody; nil is not known
-	read  time.Time         // when they were last looked for
+// conditionalTools are the tools that a server shows only to some clients.
+type conditionalTools struct {
+	mu            sync.Mutex
+	tools         []catalog.ToolDef // in the server's order, each marked as conditional
+	unconditional []catalog.ToolDef // tools that all clients see; nil if not known yet
+	lastRead      time.Time         // when they were last searched
 }
 
-// due says whether they should be looked for, and counts as having done so.
-func (c *conditional) due(now time.Time, ttl time.Duration) bool {
+// claimSearch reports whether the tools should be searched again. If so, it counts as a
+// search, so that only one caller does it.
+func (c *conditionalTools) claimSearch(now time.Time, ttl time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.read.IsZero() && now.Before(c.read.Add(ttl)) {
+	if !c.lastRead.IsZero() && now.Before(c.lastRead.Add(ttl)) {
 		return false
 	}
-	c.read = now
+	c.lastRead = now
 	return true
 }
 
-// saw takes the tools that a link lists. all says that it declared everything:
-// what it does not list is no more. Else the others stay, where they are.
-func (c *conditional) saw(tools []catalog.ToolDef, all bool) {
+// recordTools takes the tools that a link lists. all says that the link declared every
+// capability: tools that it does not list no longer exist. Otherwise the others stay.
+func (c *conditionalTools) recordTools(tools []catalog.ToolDef, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next := []catalog.ToolDef(nil)
@@ -58,29 +60,30 @@ func (c *conditional) saw(tools []catalog.ToolDef, all bool) {
 	c.tools = next
 }
 
-// complete gives a server's tools with those that it shows only to some at the end.
-func (c *conditional) complete(plain []catalog.ToolDef) []catalog.ToolDef {
+// appendTo gives the unconditional tools, followed by the conditional ones, and remembers
+// which are unconditional.
+func (c *conditionalTools) appendTo(plain []catalog.ToolDef) []catalog.ToolDef {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plain = plain
-	return append(slices.Clip(plain), without(c.tools, plain)...)
+	c.unconditional = plain
+	return append(slices.Clip(plain), excludeTools(c.tools, plain)...)
 }
 
-// among gives a server's tools where they were listed on a link that declares
-// more: those that it does not show to everybody, as far as is known, are marked.
-func (c *conditional) among(tools []catalog.ToolDef) []catalog.ToolDef {
-	c.saw(tools, false)
+// markAmong gives the tools that a link with more capabilities listed. Those that not all
+// clients see, as far as is known, are marked.
+func (c *conditionalTools) markAmong(tools []catalog.ToolDef) []catalog.ToolDef {
+	c.recordTools(tools, false)
 	c.mu.Lock()
-	plain := c.plain
+	plain := c.unconditional
 	c.mu.Unlock()
 	if plain == nil {
-		return marked(tools)
+		return markConditional(tools)
 	}
-	return c.complete(without(tools, without(tools, plain)))
+	return c.appendTo(excludeTools(tools, excludeTools(tools, plain)))
 }
 
-// marked gives tools of which it is not known whether everybody is shown them.
-func marked(tools []catalog.ToolDef) []catalog.ToolDef {
+// markConditional gives copies of tools that are marked as conditional.
+func markConditional(tools []catalog.ToolDef) []catalog.ToolDef {
 	all := slices.Clone(tools)
 	for i := range all {
 		all[i].Conditional = true
@@ -88,8 +91,8 @@ func marked(tools []catalog.ToolDef) []catalog.ToolDef {
 	return all
 }
 
-// without gives the tools that are not among others.
-func without(tools, others []catalog.ToolDef) (left []catalog.ToolDef) {
+// excludeTools gives the tools whose names are not among others.
+func excludeTools(tools, others []catalog.ToolDef) (left []catalog.ToolDef) {
 	names := make(map[string]struct{}, len(others))
 	for i := range others {
 		names[others[i].Name] = struct{}{}
@@ -102,49 +105,50 @@ func without(tools, others []catalog.ToolDef) (left []catalog.ToolDef) {
 	return left
 }
 
-// lookAround looks for conditional tools on a link that was opened for a caller
-// who can be asked something.
-func (s *Server) lookAround(ctx context.Context, l link) {
-	if l.modern() || !s.conditional.due(s.o.Now(), s.o.TTL) {
+// findConditionalTools searches conditional tools on a link that was opened for a caller
+// who can answer questions. Failures are only logged: no call depends on it.
+func (s *Server) findConditionalTools(ctx context.Context, l link) {
+	if l.isModern() || !s.conditional.claimSearch(s.opts.Now(), s.opts.TTL) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeouts.List)
 	defer cancel()
 	var tools []catalog.ToolDef
-	p := pager{s: s, l: l, ttl: s.o.TTL, cancel: cancel}
-	err := p.pages(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
+	p := listReader{server: s, link: l, ttl: s.opts.TTL, cancel: cancel}
+	err := p.readPages(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
 		tools = append(tools, catalog.ToolDef{Name: name, JSON: raw})
 	})
 	if err != nil {
-		s.o.Logger.Debug("the tools that a server shows to this caller could not be read", "server", s.o.ID, "error", err)
+		s.opts.Logger.Debug("the tools that a server shows to this caller could not be read", "server", s.opts.ID, "error", err)
 		return
 	}
-	s.conditional.saw(tools, false)
-	if s.completed(ctx) {
-		s.tell(catalog.Event{Kind: catalog.EventChanged})
+	s.conditional.recordTools(tools, false)
+	if s.mergeConditionalTools(ctx) {
+		s.publishEvent(catalog.Event{Kind: catalog.EventChanged})
 	}
 }
 
-// completed puts the conditional tools of the moment into the offer, and says
+// mergeConditionalTools puts the current conditional tools into the offer, and reports
 // whether that changed it.
-func (s *Server) completed(ctx context.Context) bool {
+func (s *Server) mergeConditionalTools(ctx context.Context) bool {
 	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
+	case s.listing <- struct{}{}:
+		defer func() { <-s.listing }()
 	case <-ctx.Done():
 		return false
 	}
-	old := s.offers.Load()
+	old := s.lastOffer.Load()
 	if old == nil {
 		return false
 	}
+	// The stored offer must not change: readers use it without a lock.
 	next := *old.offer
-	next.Tools = s.conditional.complete(slices.DeleteFunc(slices.Clone(old.offer.Tools), func(t catalog.ToolDef) bool { return t.Conditional }))
+	next.Tools = s.conditional.appendTo(slices.DeleteFunc(slices.Clone(old.offer.Tools), func(t catalog.ToolDef) bool { return t.Conditional }))
 	if sameOffer(old.offer, &next) {
 		return false
 	}
-	l := newListed(&next, s.o.Now(), old.ttl)
-	l.until = old.until
-	s.offers.Store(l)
+	l := newListedOffer(&next, s.opts.Now(), old.ttl)
+	l.freshUntil = old.freshUntil
+	s.lastOffer.Store(l)
 	return true
 }

@@ -97,9 +97,9 @@ func TestUseWakesAServer(t *testing.T) {
 	}
 	poll.Until(t, "a refusal", never, func() bool { return s.State().LastError != "" })
 	open.Store(true)
-	now.Add(int64(2 * authBreak))
+	now.Add(int64(2 * refusedTime))
 	before := asked.Load()
-	if poll.Holds(3*firstFollow/2, func() bool { return asked.Load() != before }) { // another failure would be tried again by then
+	if poll.Holds(3*firstFollowDelay/2, func() bool { return asked.Load() != before }) { // another failure would be tried again by then
 		t.Errorf("asked %d times after it refused our credentials", asked.Load()-before)
 	}
 	do(t, s, toolCall("a", `{"result":{"content":[]}}`))

@@ -12,22 +12,26 @@ import (
 )
 
 const (
+	// maxTries is how often a request is sent at most, the first time included.
 	maxTries = 3
-	// maxRetryAfter is how long a call waits because its server said so.
+	// maxRetryAfter is the longest Retry-After of a server that a call waits for. If the
+	// server wants more, the call fails with it.
 	maxRetryAfter = 5 * time.Second
-	retryPause    = 50 * time.Millisecond
+	// retryWait is the pause before a retry if the server names none.
+	retryWait = 50 * time.Millisecond
 )
 
-// Do implements catalog.Backend.
+// Do implements catalog.Backend. It runs one operation: a request, an operation on a
+// task, or a subscription. Errors are *junctor.Error without secrets of the server.
 func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	if req.Kind == junctor.KindSubscription {
-		return s.subscription(ctx, req)
+		return s.changeSubscription(ctx, req)
 	}
 	switch req.Kind {
 	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
-		res, err := s.task(ctx, req)
+		res, err := s.doTask(ctx, req)
 		if err != nil {
-			return catalog.Result{}, s.failure(req, err)
+			return catalog.Result{}, s.callError(req, err)
 		}
 		return res, nil
 	default:
@@ -35,76 +39,84 @@ func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	if methodOf(req.Kind) == "" {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "upstream does not know operations of the kind %q", string(req.Kind))
 	}
-	res, err := s.do(ctx, req, sink)
+	res, err := s.doRequest(ctx, req, sink)
 	if err != nil {
-		return catalog.Result{}, s.failure(req, err)
+		return catalog.Result{}, s.callError(req, err)
 	}
 	return res, nil
 }
 
-func (s *Server) do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	if len(req.Input.State) > 0 && req.Input.State[:1] == stateParked {
-		return s.resume(ctx, req, sink)
+// doRequest runs an operation that is one request. It resumes a parked call if the
+// request brings the answers for one, and may answer from the page cache.
+func (s *Server) doRequest(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	if len(req.Input.State) > 0 && req.Input.State[:1] == statePrefixParked {
+		return s.resumeCall(ctx, req, sink)
 	}
-	a, err := s.access(ctx, req.Principal, &req.Caller)
+	a, err := s.resolveAccess(ctx, req.Principal, &req.Caller)
 	if err != nil {
 		return catalog.Result{}, err
 	}
-	if isPage(req) {
-		return s.readPage(req, a, func() (catalog.Result, error) { return s.send(ctx, req, a, sink) })
+	if isPageRead(req) {
+		return s.readPage(req, a, func() (catalog.Result, error) { return s.sendRequest(ctx, req, a, sink) })
 	}
-	return s.send(ctx, req, a, sink)
+	return s.sendRequest(ctx, req, a, sink)
 }
 
-// send asks the server.
-func (s *Server) send(ctx context.Context, req *catalog.Request, a access, sink catalog.Sink) (catalog.Result, error) {
-	known, _ := s.opener.knows()
-	if known != mannerModern && abilitiesOf(req.Caller.Capabilities).any() {
-		return s.start(ctx, req, a, sink)
+// sendRequest sends a request to the server. If the server is legacy, or may be, and the
+// caller can answer questions, the call must be able to outlive this request: it runs as
+// an interactive call.
+func (s *Server) sendRequest(ctx context.Context, req *catalog.Request, a linkAccess, sink catalog.Sink) (catalog.Result, error) {
+	known, _ := s.linkOpener.knownEra()
+	if known != eraModern && abilitiesOf(req.Caller.Capabilities).canAnswerAny() {
+		return s.startCall(ctx, req, a, sink)
 	}
 	token := ""
 	if req.Caller.Progress {
-		token = s.newToken()
+		token = s.newProgressToken()
 	}
-	p := newCaller(req, token, sink)
-	defer p.hear(nil)
-	body, modern, err := s.attempt(ctx, req, a, token, p)
+	p := newCallHandler(req, token, sink)
+	defer p.setSink(nil)
+	body, modern, err := s.sendWithRetries(ctx, req, a, token, p)
 	if err != nil {
 		return catalog.Result{}, err
 	}
-	return s.shape(req, body, modern)
+	return s.shapeResult(req, body, modern)
 }
 
-// attempt sends a request, and again where it cannot have run, or where running
-// it twice does no harm.
-func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, token string, p peer) (body []byte, modern bool, err error) {
+// sendWithRetries sends a request, and repeats it if it cannot have run, or once if
+// running it twice is safe. handler receives what the server says meanwhile. modern is
+// the era of the session that answered. req.Timing gets the attempts.
+func (s *Server) sendWithRetries(ctx context.Context, req *catalog.Request, a linkAccess, token string, handler messageHandler) (body []byte, modern bool, err error) {
 	safe := isRepeatable(req)
 	for try := 1; ; try++ {
 		at := req.Timing.Elapsed()
-		sess, err := s.acquire(ctx, a)
+		sess, err := s.acquireSession(ctx, a)
 		if err != nil {
 			return nil, false, err
 		}
 		req.Timing.Connect()
-		modern = sess.link.modern()
+		// Answers belong to a server that asked as a modern one. A server that is legacy
+		// by now cannot take them.
+		modern = sess.link.isModern()
 		if !modern && (req.Input.Responses != nil || req.Input.State != "") {
-			s.release(sess)
-			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.o.ID)
+			s.releaseSession(sess)
+			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.opts.ID)
 		}
-		if body, err = s.exchange(ctx, sess, req, token, p); err == nil && req.Caller.Tasks {
-			if task := madeTask(req, body, modern); task != nil {
-				made := s.opened(sess, a, req.CallID, task)
-				if !modern || req.Caller.TaskOnly { // else the client says which it wants to hear of
-					s.hearOfTask(ctx, made)
+		if body, err = s.exchangeRequest(ctx, sess, req, token, handler); err == nil && req.Caller.Tasks {
+			if task := taskFromResult(req, body, modern); task != nil {
+				made := s.rememberTask(sess, a, req.CallID, task)
+				if !modern || req.Caller.TaskOnly { // modern clients subscribe to tasks themselves
+					s.watchTask(ctx, made)
 				}
 			}
 		}
-		s.release(sess)
+		s.releaseSession(sess)
 		req.Timing.Answer()
 		if err == nil || try >= maxTries || ctx.Err() != nil || !mayRepeat(err, safe && try == 1) {
 			return body, modern, err
 		}
-		wait := jitter(retryPause)
+		// A retry only makes sense if it ends before the call's deadline.
+		wait := addJitter(retryWait)
 		if e := junctor.AsError(err); e.RetryAfter > 0 {
 			wait = e.RetryAfter
 		}
@@ -112,23 +124,25 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 			return nil, modern, err
 		}
 		req.Timing.Again(at, junctor.CodeOf(err))
-		if errors.Is(err, errGone) {
-			continue // a new session is opened: nothing is to be waited for
+		if errors.Is(err, errNotBegun) {
+			continue // the next try opens a new session; a pause would help nobody
 		}
-		if pause(ctx, wait) != nil {
+		if waitContext(ctx, wait) != nil {
 			return nil, modern, err
 		}
 	}
 }
 
-// exchange is one request over one session.
-func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Request, token string, p peer) ([]byte, error) {
+// exchangeRequest sends one request over one session and waits for the answer. Before
+// that, a legacy session gets the log level and answers its server's initial requests.
+// The outcome goes to the breaker and the state.
+func (s *Server) exchangeRequest(ctx context.Context, sess *session, req *catalog.Request, token string, handler messageHandler) ([]byte, error) {
 	l := sess.link
-	if !l.modern() && req.Caller.LogLevel != "" {
-		sess.levels.lower(ctx, l, req.Caller.LogLevel)
+	if !l.isModern() && req.Caller.LogLevel != "" {
+		sess.logLevel.lowerLevel(ctx, l, req.Caller.LogLevel)
 	}
-	if !l.modern() {
-		if err := s.introduce(ctx, sess, p); err != nil {
+	if !l.isModern() {
+		if err := s.answerInitialRequests(ctx, sess, handler); err != nil {
 			return nil, err
 		}
 	}
@@ -136,75 +150,46 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 	if err != nil {
 		return nil, err
 	}
-	out := s.newOutbound()
-	out.write(s, req, l.modern(), token, more...)
+	out := s.newParamsBuilder()
+	out.writeParams(s, req, l.isModern(), token, more...)
 	begun := time.Now()
 	var body []byte
-	switch h, ok := l.(*httpLink); {
-	case ok && h.line != nil:
-		body, err = h.call(ctx, methodOf(req.Kind), out.params, p, req.Room, limit.PartyOf(req.Principal))
-		s.done(out) // others may still read it, when they were broken off
+	switch link, ok := l.(*httpLink); {
+	case ok && link.line != nil:
+		body, err = link.roundTripInto(ctx, methodOf(req.Kind), out.params, handler, req.Room, limit.PartyOf(req.Principal))
+		s.releaseParamsBuilder(out) // only a line has surely stopped reading the buffer; an HTTP client may go on after an abort
 	case ok:
-		body, err = h.call(ctx, methodOf(req.Kind), out.params, p, nil, limit.PartyOf(req.Principal))
+		body, err = link.roundTripInto(ctx, methodOf(req.Kind), out.params, handler, nil, limit.PartyOf(req.Principal))
 	default:
-		body, err = l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
+		body, err = l.roundTrip(ctx, methodOf(req.Kind), out.params, handler)
 	}
-	s.ended(sess, time.Since(begun), err)
-	return body, s.o.checkError(err)
+	s.recordOutcome(sess, time.Since(begun), err)
+	return body, s.opts.checkElicitationError(err)
 }
 
-// mayRepeat says whether a request that failed may be sent again.
-func mayRepeat(err error, safe bool) bool { return notRun(err) || safe && broken(err) }
+// mayRepeat reports whether a request that failed with err may be sent again. safe says
+// that running it twice does no harm.
+func mayRepeat(err error, safe bool) bool { return cannotHaveRun(err) || safe && mayHaveRun(err) }
 
-// broken says that a request failed on the way, and may have run.
-func broken(err error) bool {
+// mayHaveRun reports whether the connection failed in a way that leaves open whether the
+// request ran.
+func mayHaveRun(err error) bool {
 	if _, own := errors.AsType[*wire.Error](err); own {
 		return false
 	}
-	if errors.Is(err, errLost) {
+	if errors.Is(err, errInterrupted) {
 		return true
 	}
 	status := statusOf(err)
 	return junctor.CodeOf(err) == junctor.CodeUpstream && (status == 0 || status >= 500)
 }
 
-// isRepeatable says whether a request may run twice: reading is, and a tool whose
-// caller says so. What the server itself claims of a tool does not count here: a
-// server that lies would have a call run twice that spends or deletes. Answers to
-// questions are not given twice.
+// isRepeatable reports whether a request may run twice. Reads may, and tools if the
+// caller says so. The server's own annotations do not count: a lying server could get a
+// call repeated that spends or deletes. Answers to questions are never given twice.
 func isRepeatable(req *catalog.Request) bool {
 	if req.Input.Responses != nil || req.Input.State != "" {
 		return false
 	}
 	return req.Kind != junctor.KindTool || req.Repeatable
-}
-
-// levels is the log level of a legacy session, which all its callers share: it
-// is set to the most talkative that any of them wants, and each caller is
-// handed what it asked for.
-type levels struct {
-	setting chan struct{} // holds one while it is set: nobody waits for that beyond its own time
-	current int           // severity; 0 is not set
-}
-
-// lower makes the session send messages of this level. A failure is the
-// server's way to say that it has none.
-func (v *levels) lower(ctx context.Context, l link, level string) {
-	severity := wire.Severity(level)
-	if severity == 0 || wire.Get(l.capabilities(), "logging") == nil {
-		return
-	}
-	select {
-	case v.setting <- struct{}{}:
-		defer func() { <-v.setting }()
-	case <-ctx.Done():
-		return
-	}
-	if v.current != 0 && v.current <= severity {
-		return
-	}
-	params := append(wire.AppendString([]byte(`{"level":`), level), '}')
-	if _, err := l.roundTrip(ctx, wire.MethodLoggingSetLevel, params, nil); err == nil {
-		v.current = severity
-	}
 }

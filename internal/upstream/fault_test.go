@@ -326,7 +326,7 @@ func TestOneTimeoutIsNoFailureOfTheServer(t *testing.T) {
 		}
 	}
 	do(t, s, toolCall("echo", `{}`))
-	for range breakAfter - 1 {
+	for range failuresToOpen - 1 {
 		hang()
 		if st := s.State(); !st.Connected || st.LastError != "" {
 			t.Fatalf("after a time-out: %+v", st)
@@ -334,7 +334,7 @@ func TestOneTimeoutIsNoFailureOfTheServer(t *testing.T) {
 	}
 	hang()
 	if st := s.State(); st.Connected || st.LastError == "" {
-		t.Errorf("after %d in a row: %+v", breakAfter, st)
+		t.Errorf("after %d in a row: %+v", failuresToOpen, st)
 	}
 }
 

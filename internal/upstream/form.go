@@ -10,51 +10,52 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// The forms of elicitations are judged here: the specification forbids servers to ask
-// for secrets with one. What a field is for stands in its name, title and description,
-// and in the message above the form, in words that a server chooses. So this is a
-// filter against careless and common attempts, and no proof: clients show people
-// which server asks.
+// Forms of elicitations are checked here: the specification forbids servers to ask for
+// secrets with one. The purpose of a field is in its name, title and description, and in
+// the message above the form, in words that the server chooses. So this is a filter
+// against careless and common attempts, and no proof. Clients show people which server
+// asks.
 
-// maxFormDepth bounds how deep a form is searched. The specification knows flat forms
-// alone; what is deeper is refused, since nobody has looked at it.
+// maxFormDepth bounds how deep a form is searched. The specification has only flat forms.
+// Deeper ones are refused, since their fields were not checked.
 const maxFormDepth = 4
 
-// form is a form while it is judged.
-type form struct {
-	root []byte
-	free bool // a person can type something into it
+// formChecker checks one form.
+type formChecker struct {
+	root          []byte // for references
+	takesFreeText bool   // a person can type something into a field
 }
 
-// refuseForm says why a form is not shown to people, with its message; "" is that it
-// is.
+// refuseForm says why a form with its message is not shown to people; "" if it is.
 func refuseForm(schema []byte, message string) string {
 	if len(schema) == 0 || schema[0] != '{' {
 		return ""
 	}
-	f := &form{root: schema}
+	f := &formChecker{root: schema}
 	if why := f.refuseFields(schema, 0); why != "" {
 		return why
 	}
-	if f.free && demandsSecret(message) {
-		return secretForm("its message")
+	if f.takesFreeText && demandsSecret(message) {
+		return reasonSecret("its message")
 	}
 	return ""
 }
 
-func secretForm(field string) string {
-	return "the form asks for a secret (" + clip(field) + "): the specification of MCP has those entered at an address of the server, with the mode url"
+// reasonSecret is the reason for refusing a form with a field for a secret.
+func reasonSecret(field string) string {
+	return "the form asks for a secret (" + clipText(field) + "): the specification of MCP has those entered at an address of the server, with the mode url"
 }
 
-const nestedForm = "the form is not flat: the specification of MCP has forms whose fields are texts, numbers, yes or no, and choices"
+// reasonNotFlat is the reason for refusing a form that cannot be checked completely.
+const reasonNotFlat = "the form is not flat: the specification of MCP has forms whose fields are texts, numbers, yes or no, and choices"
 
-// refuseFields judges the fields of a form or of a part of it.
-func (f *form) refuseFields(schema []byte, depth int) string {
-	schema, ok := f.resolve(schema)
+// refuseFields says why the fields of a form, or of a part of it, are refused.
+func (f *formChecker) refuseFields(schema []byte, depth int) string {
+	schema, ok := f.resolveRef(schema)
 	if !ok || depth > maxFormDepth || hasAny(schema, "if", "then", "else", "not", "patternProperties", "dependentSchemas") {
-		return nestedForm
+		return reasonNotFlat
 	}
-	for _, part := range parts(schema, "allOf", "anyOf", "oneOf") {
+	for _, part := range subschemas(schema, "allOf", "anyOf", "oneOf") {
 		if why := f.refuseFields(part, depth+1); why != "" {
 			return why
 		}
@@ -71,20 +72,21 @@ func (f *form) refuseFields(schema []byte, depth int) string {
 	return ""
 }
 
-// refuseField judges one field.
-func (f *form) refuseField(name string, field []byte, depth int) string {
-	field, ok := f.resolve(field)
-	if !ok || depth > maxFormDepth || hasAny(field, "properties", "if", "then", "else", "not", "patternProperties", "dependentSchemas") || isOf(field, "object") {
-		return nestedForm
+// refuseField says why one field is refused. Choices and booleans pass: a person can
+// enter no secret there.
+func (f *formChecker) refuseField(name string, field []byte, depth int) string {
+	field, ok := f.resolveRef(field)
+	if !ok || depth > maxFormDepth || hasAny(field, "properties", "if", "then", "else", "not", "patternProperties", "dependentSchemas") || hasType(field, "object") {
+		return reasonNotFlat
 	}
 	format, _ := wire.String(wire.Get(field, "format"))
 	if strings.EqualFold(format, "password") || string(wire.Get(field, "writeOnly")) == "true" {
-		return secretForm(name)
+		return reasonSecret(name)
 	}
-	inner := parts(field, "allOf", "anyOf", "oneOf")
+	inner := subschemas(field, "allOf", "anyOf", "oneOf")
 	if items := wire.Get(field, "items"); len(items) > 0 {
-		if isOf(items, "array") {
-			return nestedForm
+		if hasType(items, "array") {
+			return reasonNotFlat
 		}
 		inner = append(inner, items)
 	}
@@ -93,22 +95,22 @@ func (f *form) refuseField(name string, field []byte, depth int) string {
 			return why
 		}
 	}
-	if isOf(field, "boolean") || isChoice(field) || slices.ContainsFunc(inner, isChoice) {
-		return "" // whether to have a secret, and which of those that the server knows, are none
+	if hasType(field, "boolean") || isChoice(field) || slices.ContainsFunc(inner, isChoice) {
+		return "" // the person picks from values that the server already knows
 	}
-	f.free = f.free || !isOf(field, "null")
+	f.takesFreeText = f.takesFreeText || !hasType(field, "null")
 	title, _ := wire.String(wire.Get(field, "title"))
 	description, _ := wire.String(wire.Get(field, "description"))
-	number := isOf(field, "integer") || isOf(field, "number")
+	number := hasType(field, "integer") || hasType(field, "number")
 	if namesSecret(name, number) || namesSecret(title, number) || demandsSecret(title) || demandsSecret(description) || len(nameWords(description)) <= 3 && namesSecret(description, number) {
-		return secretForm(name)
+		return reasonSecret(name)
 	}
 	return ""
 }
 
-// resolve follows a reference to a definition within the form, as generators of
-// schemas write them; ok is false where there is none such.
-func (f *form) resolve(schema []byte) (at []byte, ok bool) {
+// resolveRef follows a reference to a definition within the form, as schema generators
+// write them. ok is false if it leads nowhere.
+func (f *formChecker) resolveRef(schema []byte) (at []byte, ok bool) {
 	for range maxFormDepth {
 		if len(schema) == 0 || schema[0] != '{' {
 			return schema, true
@@ -130,8 +132,8 @@ func (f *form) resolve(schema []byte) (at []byte, ok bool) {
 	return nil, false
 }
 
-// parts gives the schemas in members that are lists of them.
-func parts(schema []byte, members ...string) (all [][]byte) {
+// subschemas gives the schemas in members that are lists of schemas.
+func subschemas(schema []byte, members ...string) (all [][]byte) {
 	if len(schema) == 0 || schema[0] != '{' {
 		return nil
 	}
@@ -145,12 +147,13 @@ func parts(schema []byte, members ...string) (all [][]byte) {
 	return all
 }
 
+// hasAny reports whether a schema has one of the members.
 func hasAny(schema []byte, members ...string) bool {
 	return len(schema) > 0 && schema[0] == '{' && slices.ContainsFunc(members, func(m string) bool { return wire.Get(schema, m) != nil })
 }
 
-// isOf says whether a schema is of a type, or of that and null.
-func isOf(schema []byte, kind string) bool {
+// hasType reports whether a schema has a type, alone or together with null.
+func hasType(schema []byte, kind string) bool {
 	if len(schema) == 0 || schema[0] != '{' {
 		return false
 	}
@@ -165,14 +168,13 @@ func isOf(schema []byte, kind string) bool {
 		found = found || one == kind
 		alone = alone && (one == kind || one == "null")
 	}
-	return found && (alone || kind == "object") // what may be an object is nested
+	return found && (alone || kind == "object") // a field that may be an object counts as one
 }
 
-// isChoice says whether a person picks from what the server lists.
+// isChoice reports whether a person picks from values of the server.
 func isChoice(schema []byte) bool { return hasAny(schema, "enum", "const") }
 
-// secretParts are secrets as they stand anywhere in a name whose letters are put
-// together.
+// secretParts are words for secrets that count anywhere in a name whose words are joined.
 func secretParts() []string {
 	return []string{
 		"password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "motdepasse", "contrasena", "secret", "credential",
@@ -182,8 +184,8 @@ func secretParts() []string {
 	}
 }
 
-// harmlessParts hold one of secretParts, or end as a secret does, and are none. They
-// are taken out of a name before it is searched.
+// harmlessParts contain a word of secretParts, or end like a secret, and are none. They
+// are removed from a name before it is searched.
 func harmlessParts() []string {
 	return []string{
 		"secretary", "secretaries", "secretariat", "secretion", "secretsanta", "passport", "passenger", "passage", "passing", "passive", "passion",
@@ -191,13 +193,13 @@ func harmlessParts() []string {
 	}
 }
 
-// isSecretWord says whether a word of a name, without digits, is a secret.
+// isSecretWord reports whether a word of a name, without digits, names a secret.
 func isSecretWord(w string) bool {
 	return slices.Contains([]string{"pwd", "psw", "pswd", "cvv", "cvc", "cvn", "ssn", "otp", "totp", "mfa", "pincode", "senha"}, w)
 }
 
-// isSecretText says the same of a word that is a secret where a text is asked for,
-// and a count where a number is.
+// isSecretText reports whether a word names a secret in a text field. In a number field
+// the same word is a count, such as tokens.
 func isSecretText(w string) bool {
 	if slices.Contains([]string{"pw", "pat", "bearer", "jwt"}, w) || strings.HasSuffix(w, "token") || strings.HasSuffix(w, "pwd") {
 		return true
@@ -205,43 +207,43 @@ func isSecretText(w string) bool {
 	return strings.HasSuffix(w, "pass") && !slices.Contains(harmlessParts(), w)
 }
 
-// isSecretKey says whether a key is a secret, by the word before it.
+// isSecretKey reports whether "key" names a secret after this word.
 func isSecretKey(before string) bool {
 	return slices.Contains([]string{"api", "private", "access", "signing", "encryption", "ssh", "auth", "master", "deploy", "wallet", "openai", "anthropic", "aws"}, before)
 }
 
-// describes says whether a word makes of a name something about a secret: a
-// password's policy.
-func describes(w string) bool {
+// describesSecret reports whether a word turns a name into a property of a secret, such
+// as a password policy.
+func describesSecret(w string) bool {
 	return slices.Contains([]string{
 		"name", "names", "id", "ids", "count", "length", "policy", "type", "types", "kind", "limit", "limits", "budget", "usage", "expiry", "expires", "expiration", "age", "days", "rotation", "manager", "provider",
 		"label", "format", "strength", "hint", "attempts", "scope", "scopes", "symbol", "address", "amount", "balance", "price", "index", "version", "path", "email", "status", "rate", "date", "through", "fail", "ratio",
 	}, w)
 }
 
-// qualifies says whether a word before a token or a pass says that it is no secret: a
-// page's token, a boarding pass.
-func qualifies(w string) bool {
+// qualifiesHarmless reports whether a word before token or pass shows that it is no
+// secret: page token, boarding pass.
+func qualifiesHarmless(w string) bool {
 	return slices.Contains([]string{
 		"max", "min", "per", "page", "next", "previous", "cursor", "continuation", "stop", "start", "end", "boarding", "day", "season", "ski", "bus", "train", "rail", "guest", "visitor", "parking", "event", "backstage",
 		"first", "second", "number", "reward", "governance",
 	}, w)
 }
 
-// namesSecret says whether a name is that of a secret; number says that a number is
-// asked for.
+// namesSecret reports whether a name is that of a secret. number says that the field
+// takes a number.
 func namesSecret(name string, number bool) bool {
 	words := nameWords(name)
 	if len(words) == 0 {
 		return false
 	}
-	if len(words) > 1 && describes(words[len(words)-1]) || len(words) > 2 && describes(words[0]) && (words[1] == "of" || words[1] == "for") {
+	if len(words) > 1 && describesSecret(words[len(words)-1]) || len(words) > 2 && describesSecret(words[0]) && (words[1] == "of" || words[1] == "for") {
 		return false
 	}
-	if number && slices.ContainsFunc(words, func(w string) bool { return qualifies(w) || describes(w) }) {
+	if number && slices.ContainsFunc(words, func(w string) bool { return qualifiesHarmless(w) || describesSecret(w) }) {
 		return false
 	}
-	for _, text := range []string{strings.Join(words, ""), unleet(name)} {
+	for _, text := range []string{strings.Join(words, ""), decodeLeet(name)} {
 		for _, part := range harmlessParts() {
 			text = strings.ReplaceAll(text, part, " ")
 		}
@@ -264,7 +266,7 @@ func namesSecret(name string, number bool) bool {
 			}
 		case isSecretWord(w):
 			return true
-		case number || qualifies(before) || describes(next):
+		case number || qualifiesHarmless(before) || describesSecret(next):
 		case isSecretText(w), w == "key" && isSecretKey(before):
 			return true
 		}
@@ -272,40 +274,41 @@ func namesSecret(name string, number bool) bool {
 	return false
 }
 
-// demands says whether a word has somebody give something.
-func demands(w string) bool {
+// isDemand reports whether a word asks somebody to give something.
+func isDemand(w string) bool {
 	return slices.Contains([]string{
 		"enter", "type", "provide", "give", "paste", "input", "supply", "tell", "send", "confirm", "share", "need", "needs", "require", "requires", "submit", "insert", "specify", "your", "reenter", "repeat", "fill", "use",
 	}, w)
 }
 
-func denies(w string) bool {
+// isDenial reports whether a word negates a demand that follows.
+func isDenial(w string) bool {
 	return slices.Contains([]string{"not", "never", "don", "dont", "without", "no", "cannot", "won", "doesn"}, w)
 }
 
-// mentions says whether a word has a secret behind it be talked about.
-func mentions(w string) bool {
+// isMention reports whether a word shows that a secret is only talked about.
+func isMention(w string) bool {
 	return slices.Contains([]string{
 		"reset", "resetting", "rotate", "rotating", "forgot", "forgotten", "change", "changing", "recover", "recovering", "id", "identifier", "length", "path", "hint", "count", "whether", "policy",
 	}, w)
 }
 
-// phraseEnd is how many words after a demand may be what it is for.
-const phraseEnd = 8
+// maxPhraseWords is how many words after a demand may name its object.
+const maxPhraseWords = 8
 
-// demandsSecret says whether a sentence asks for a secret: "enter your password" does,
-// "we never ask for your password" and "the email to reset your password" do not.
+// demandsSecret reports whether a sentence asks for a secret. "Enter your password" does.
+// "We never ask for your password" and "the email to reset your password" do not.
 func demandsSecret(text string) bool {
 	for sentence := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(".!?;\n", r) }) {
 		words := nameWords(sentence)
 		for i, w := range words {
-			if !demands(w) || slices.ContainsFunc(words[max(0, i-4):i], denies) {
+			if !isDemand(w) || slices.ContainsFunc(words[max(0, i-4):i], isDenial) {
 				continue
 			}
-			if w == "your" && slices.ContainsFunc(words[max(0, i-2):i], mentions) {
+			if w == "your" && slices.ContainsFunc(words[max(0, i-2):i], isMention) {
 				continue
 			}
-			if asksFor(words[i+1 : min(len(words), i+1+phraseEnd)]) {
+			if asksForSecret(words[i+1 : min(len(words), i+1+maxPhraseWords)]) {
 				return true
 			}
 		}
@@ -313,17 +316,18 @@ func demandsSecret(text string) bool {
 	return false
 }
 
-// asksFor says whether what follows a demand is a secret, and not something about one.
-func asksFor(words []string) bool {
+// asksForSecret reports whether the words after a demand name a secret, and not a
+// property of one.
+func asksForSecret(words []string) bool {
 	for i, w := range words {
-		if mentions(w) || i > 0 && (w == "of" || w == "for") && describes(words[i-1]) {
+		if isMention(w) || i > 0 && (w == "of" || w == "for") && describesSecret(words[i-1]) {
 			return false
 		}
 		for n := 1; n <= 3 && i+n <= len(words); n++ {
-			if i+n < len(words) && describes(words[i+n]) {
-				continue // password policy
+			if i+n < len(words) && describesSecret(words[i+n]) {
+				continue // such as "password policy"
 			}
-			if strongSecret(words[i : i+n]) {
+			if isSecretPhrase(words[i : i+n]) {
 				return true
 			}
 		}
@@ -331,14 +335,14 @@ func asksFor(words []string) bool {
 	return false
 }
 
-// strongSecret says whether words are those of a secret and of nothing else.
-func strongSecret(words []string) bool {
+// isSecretPhrase reports whether words name a secret and nothing else.
+func isSecretPhrase(words []string) bool {
 	text := strings.TrimSuffix(strings.Join(words, ""), "s")
 	return slices.Contains(secretParts(), text) || slices.Contains([]string{"pwd", "pin", "pincode", "cvv", "cvc", "ssn", "otp", "token", "bearertoken", "clientsecret", "secretkey", "personalaccesstoken", "creditcardnumber", "socialsecuritynumber"}, text)
 }
 
-// lookalike gives the letter of ours that one of another script looks like.
-func lookalike(r rune) rune {
+// foldLookalike gives the Latin letter that a Cyrillic or Greek letter looks like.
+func foldLookalike(r rune) rune {
 	const theirs, ours = "аеорсухіѕԁѡοαρντκ", "aeopcyxisdwoapvtk"
 	for i, one := range []rune(theirs) {
 		if one == r {
@@ -348,20 +352,20 @@ func lookalike(r rune) rune {
 	return r
 }
 
-// foldLetters makes letters comparable: without accents, and of our script where they
-// look like it.
+// foldLetters makes letters comparable: without accents, and with Latin letters for
+// lookalikes.
 func foldLetters(text string) string {
 	var out strings.Builder
 	for _, r := range norm.NFKD.String(text) {
 		if !unicode.Is(unicode.Mn, r) {
-			out.WriteRune(lookalike(r))
+			out.WriteRune(foldLookalike(r))
 		}
 	}
 	return out.String()
 }
 
-// unleet gives the letters of a name whose digits stand for letters.
-func unleet(name string) string {
+// decodeLeet gives the letters of a name in which digits and signs stand for letters.
+func decodeLeet(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
 		case '0':
@@ -384,8 +388,8 @@ func unleet(name string) string {
 	}, foldLetters(name))
 }
 
-// nameWords gives the words of a name without digits, in lower case: apiKey, api_key,
-// API-Key and "API key 2" are the same two.
+// nameWords gives the words of a name in lower case and without digits: apiKey, api_key,
+// API-Key and "API key 2" give the same two.
 func nameWords(name string) []string {
 	var words []string
 	var word strings.Builder
@@ -398,7 +402,7 @@ func nameWords(name string) []string {
 	lower := false
 	for _, r := range foldLetters(name) {
 		switch {
-		case unicode.IsDigit(r), unicode.Is(unicode.Cf, r): // password1, and what is not to be seen
+		case unicode.IsDigit(r), unicode.Is(unicode.Cf, r): // such as in password1, and invisible characters
 			continue
 		case !unicode.IsLetter(r):
 			end()

@@ -204,17 +204,17 @@ func TestHostileElicitationsReachNobody(t *testing.T) {
 		})
 		t.Run("on one stream "+name, func(t *testing.T) { // of stdio and of HTTP+SSE
 			t.Parallel()
-			var f flights
-			var a asks
+			var f pendingCalls
+			var a serverRequests
 			answered := make(chan string, 1)
 			m := &wire.Message{}
 			if err := m.Parse(wire.AppendRequest(nil, []byte("7"), wire.MethodElicitationCreate, []byte(params))); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.beginOn(&flight{}, nil, nil, &call{can: abilities{elicit: true}, asked: make(chan struct{}, 1), done: make(chan struct{})}); err != nil {
+			if err := f.registerCall(&pendingCall{}, nil, nil, &interactiveCall{abilities: clientAbilities{elicit: true}, questionAdded: make(chan struct{}, 1), done: make(chan struct{})}); err != nil {
 				t.Fatal(err)
 			}
-			f.heard(t.Context(), m, &a, &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler)}, func(_ context.Context, message []byte) error {
+			f.dispatchMessage(t.Context(), m, &a, &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler)}, func(_ context.Context, message []byte) error {
 				answered <- string(message)
 				return nil
 			})
@@ -354,19 +354,19 @@ func TestStormOfChanges(t *testing.T) {
 
 func TestRereadsSlowDown(t *testing.T) {
 	t.Parallel()
-	var r rereads
+	var r rereadPacer
 	now := time.Now()
 	var waits []time.Duration
 	for range 12 {
-		wait := r.wait(now)
+		wait := r.nextWait(now)
 		waits = append(waits, wait)
 		now = now.Add(wait)
-		r.done(now)
+		r.recordRead(now)
 	}
-	if waits[0] != settle || waits[1] != rereadPause || waits[rereadStorm] != rereadPause || waits[rereadStorm+2] != 4*rereadPause || waits[11] != maxReread {
+	if waits[0] != listSettleTime || waits[1] != rereadPause || waits[rereadStreak] != rereadPause || waits[rereadStreak+2] != 4*rereadPause || waits[11] != maxRereadPause {
 		t.Errorf("%v", waits)
 	}
-	if wait := r.wait(now.Add(maxReread + rereadCalm + 1)); wait != settle {
+	if wait := r.nextWait(now.Add(maxRereadPause + rereadCalm + 1)); wait != listSettleTime {
 		t.Errorf("after a calm: %v", wait)
 	}
 }
@@ -375,10 +375,10 @@ func TestLimitsOfNotes(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	var log bytes.Buffer
-	l := newLimits(func() time.Time { return now })
+	l := newServerLimits(func() time.Time { return now })
 	waited := 0
 	for range noteBurst + 10 {
-		if l.take() > 0 {
+		if l.takeToken() > 0 {
 			waited++
 		}
 	}
@@ -386,15 +386,15 @@ func TestLimitsOfNotes(t *testing.T) {
 		t.Errorf("%d waited", waited)
 	}
 	now = now.Add(time.Second)
-	if wait := l.take(); wait != 0 {
+	if wait := l.takeToken(); wait != 0 {
 		t.Errorf("after a second: %v", wait)
 	}
 	to := slog.New(slog.NewTextHandler(&log, nil))
 	for range 1000 {
-		l.warn(to, "storm", "server", "x")
+		l.warnOnce(to, "storm", "server", "x")
 	}
 	now = now.Add(warnWindow)
-	l.warn(to, "storm", "server", "x")
+	l.warnOnce(to, "storm", "server", "x")
 	if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "not_logged=999") {
 		t.Errorf("%d lines: %s", lines, log.String())
 	}
@@ -403,14 +403,14 @@ func TestLimitsOfNotes(t *testing.T) {
 func TestUpdatesAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var u updates
+		var u updatePacer
 		var mu sync.Mutex
 		told := map[string]int{}
 		tell := func(uri string) { mu.Lock(); defer mu.Unlock(); told[uri]++ }
 		count := func(uri string) int { mu.Lock(); defer mu.Unlock(); return told[uri] }
 		for range 100 {
-			u.add("a", time.Now(), tell)
-			u.add("b", time.Now(), tell)
+			u.addUpdate("a", time.Now(), tell)
+			u.addUpdate("b", time.Now(), tell)
 			time.Sleep(20 * time.Millisecond)
 		}
 		time.Sleep(2 * updatePause)
@@ -418,8 +418,8 @@ func TestUpdatesAreTold(t *testing.T) {
 		if a, b := count("a"), count("b"); a < 3 || a > 4 || b != a {
 			t.Errorf("told %d and %d times", a, b)
 		}
-		u.add("a", time.Now(), tell)
-		u.add("a", time.Now(), tell)
+		u.addUpdate("a", time.Now(), tell)
+		u.addUpdate("a", time.Now(), tell)
 		before := count("a")
 		time.Sleep(2 * updatePause)
 		synctest.Wait()
@@ -476,7 +476,7 @@ func TestAnswersToNothing(t *testing.T) {
 	}
 	t.Run("on one stream", func(t *testing.T) { // of stdio and of HTTP+SSE
 		t.Parallel()
-		var f flights
+		var f pendingCalls
 		var log bytes.Buffer
 		o := &Options{ID: "peer", Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		hear := func(id string) {
@@ -484,23 +484,23 @@ func TestAnswersToNothing(t *testing.T) {
 			if err := m.Parse(wire.AppendResult(nil, []byte(id), []byte(evil))); err != nil {
 				t.Fatal(err)
 			}
-			f.heard(t.Context(), m, &asks{}, o, nil)
+			f.dispatchMessage(t.Context(), m, &serverRequests{}, o, nil)
 		}
 		hear("1") // before it is asked
 		hear(`"x"`)
-		fl, err := f.begin(nil, nil)
+		fl, err := f.beginCall(nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		select {
-		case got := <-fl.answer:
+		case got := <-fl.response:
 			t.Errorf("the call has an answer that came before it: %s", got.result)
 		default:
 		}
 		if n := strings.Count(log.String(), "answered what it was not asked"); n != 2 {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
-		f.end(fl)
+		f.endCall(fl)
 		hear(string(fl.id)) // late, as after a call that was cancelled
 		if n := strings.Count(log.String(), "answered what it was not asked"); n != 2 {
 			t.Errorf("a late answer is logged: %s", log.String())

@@ -18,175 +18,184 @@ import (
 )
 
 const (
-	// maxResumes is how often in a row a broken stream is taken up again
-	// without anything new on it.
+	// maxResumes is how often in a row a broken stream is resumed without anything new on
+	// it.
 	maxResumes = 5
-	// defaultRetry is how long a stream is left alone that broke, unless the
-	// server said otherwise.
-	defaultRetry = 500 * time.Millisecond
-	maxRetry     = 30 * time.Second
-	// minRetry is the least: a server that says less would be asked without pause.
-	minRetry = 100 * time.Millisecond
-	// drainFor is how long the end of a stream is waited for after its answer,
-	// to use the connection again.
-	drainFor = 250 * time.Millisecond
+	// defaultStreamRetry is the pause before a broken stream is resumed, unless the
+	// server named another.
+	defaultStreamRetry = 500 * time.Millisecond
+	maxStreamRetry     = 30 * time.Second
+	// minStreamRetry is the shortest pause. A server that names less would be asked
+	// without end.
+	minStreamRetry = 100 * time.Millisecond
+	// drainTimeout is how long the end of a stream is awaited after its answer, to reuse
+	// the connection.
+	drainTimeout = 250 * time.Millisecond
 )
 
-// exchange is one POST and its answer.
-type exchange struct {
-	l    *httpLink
-	id   []byte
-	peer peer
-	room *[]byte     // for the answer; nil is new memory
-	who  limit.Party // whose memory the answer takes
+// httpExchange is one POST and its answer, which may be a stream. One goroutine uses it;
+// only Break may come from others. closeExchange must be called at the end.
+type httpExchange struct {
+	link    *httpLink
+	id      []byte // of the request, as JSON
+	handler messageHandler
+	buffer  *[]byte     // for the answer; nil allocates
+	party   limit.Party // whose byte budget pays for the answer
 
-	flight flight
-	open   [96]byte // the beginning of the request
+	call       pendingCall // its entry in the link's pending calls
+	openBuffer [96]byte    // memory for the beginning of the request
 
-	over    egress.Reply    // over a line
-	ctx     context.Context // of what ends with the exchange; nil before there is anything
-	release func()          // ends it
-	drained bool            // somebody else calls release
+	lineReply egress.Reply // the answer, if a line is used
+	// ctx ends with the exchange or the link. boundContext makes it, and release ends it.
+	ctx     context.Context
+	release func()
+	drained bool // a background goroutine calls release
 
-	unasked bool     // an answer came that was for no request of this exchange
-	conn    net.Conn // that an HTTP client used; nil over a line
+	gotUnasked bool     // an answer came that belongs to no request of this exchange
+	conn       net.Conn // connection of the HTTP client; nil over a line
 
-	lastID string        // of the stream's events
-	retry  time.Duration // as the server said
+	lastID string        // of the events on the stream
+	retry  time.Duration // as the server set it
 }
 
-// post sends a request.
-func (x *exchange) post(ctx context.Context, method string, params []byte) (reply, error) {
-	if x.l.line == nil || len(params) == 0 {
+// postRequest sends a request. Over a line, it sends the params without copying them.
+func (x *httpExchange) postRequest(ctx context.Context, method string, params []byte) (httpReply, error) {
+	if x.link.line == nil || len(params) == 0 {
 		return x.postMessage(ctx, method, params, wire.AppendRequest(nil, x.id, method, params))
 	}
-	begin := wire.AppendRequestOpen(x.open[:0], x.id, method)
+	begin := wire.AppendRequestOpen(x.openBuffer[:0], x.id, method)
 	return x.postParts(ctx, method, params, begin, append(params, '}'))
 }
 
-// postMessage sends a message as it is. params are those in it.
-func (x *exchange) postMessage(ctx context.Context, method string, params, message []byte) (reply, error) {
-	if x.l.line != nil {
+// postMessage sends a complete message. params are those in it, for the headers.
+func (x *httpExchange) postMessage(ctx context.Context, method string, params, message []byte) (httpReply, error) {
+	if x.link.line != nil {
 		return x.postParts(ctx, method, params, message)
 	}
-	l := x.l
-	ctx = httptrace.WithClientTrace(x.tied(ctx), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { x.conn = got.Conn }})
-	resp, err := send(ctx, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), message) //nolint:bodyclose // the reply's reader does
+	l := x.link
+	ctx = httptrace.WithClientTrace(x.boundContext(ctx), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { x.conn = got.Conn }})
+	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), message) //nolint:bodyclose // the reader of the reply closes it
 	if err != nil {
-		return reply{}, err
+		return httpReply{}, err
 	}
-	return replyOf(resp), nil
+	return newReply(resp), nil
 }
 
-// postParts sends a message over the line.
-func (x *exchange) postParts(ctx context.Context, method string, params []byte, parts ...[]byte) (reply, error) {
-	head, err := x.l.now.Load().common()
+// postParts sends a message in parts over the line. If the server redirects, an HTTP
+// client follows, which checks the new address.
+func (x *httpExchange) postParts(ctx context.Context, method string, params []byte, parts ...[]byte) (httpReply, error) {
+	head, err := x.link.current.Load().lineHead()
 	if err != nil {
-		return reply{}, err
+		return httpReply{}, err
 	}
 	var few [2]egress.Field
-	if err := x.l.line.Post(ctx, &x.over, head, x.l.fields(few[:0], method, params), parts...); err != nil {
-		return reply{}, err
+	if err := x.link.line.Post(ctx, &x.lineReply, head, x.link.appendFields(few[:0], method, params), parts...); err != nil {
+		return httpReply{}, err
 	}
-	if x.over.Redirects() {
-		resp, err := x.over.Follow(x.tied(ctx), x.l.headers(method, params), bytes.Join(parts, nil)) //nolint:bodyclose // the reply's reader does
+	if x.lineReply.Redirects() {
+		resp, err := x.lineReply.Follow(x.boundContext(ctx), x.link.requestHeader(method, params), bytes.Join(parts, nil)) //nolint:bodyclose // the reader of the reply closes it
 		if err != nil {
-			return reply{}, transportError(ctx, err)
+			return httpReply{}, transportError(ctx, err)
 		}
-		return replyOf(resp), nil
+		return newReply(resp), nil
 	}
-	return reply{status: x.over.Status, length: x.over.Length, header: &x.over, body: &x.over}, nil
+	return httpReply{status: x.lineReply.Status, length: x.lineReply.Length, header: &x.lineReply, body: &x.lineReply}, nil
 }
 
-// tied gives a context that ends with the exchange, or with the link.
-func (x *exchange) tied(ctx context.Context) context.Context {
+// boundContext gives a context that ends with the exchange or with the link.
+func (x *httpExchange) boundContext(ctx context.Context) context.Context {
 	if x.ctx == nil {
 		var cancel context.CancelFunc
 		x.ctx, cancel = context.WithCancel(ctx)
-		stop := context.AfterFunc(x.l.ctx, cancel)
+		stop := context.AfterFunc(x.link.ctx, cancel)
 		x.release = func() { stop(); cancel() }
 	}
 	return x.ctx
 }
 
-// Break ends the exchange from elsewhere: the link is closed.
-func (x *exchange) Break() { x.over.Break() }
+// Break aborts the exchange from another goroutine: the link is being closed.
+func (x *httpExchange) Break() { x.lineReply.Break() }
 
-func (x *exchange) done() {
+// closeExchange releases the connection and the context.
+func (x *httpExchange) closeExchange() {
 	if x.release != nil && !x.drained {
 		x.release()
 	}
-	_ = x.over.Close()
+	_ = x.lineReply.Close()
 }
 
-// read gives the result that an answer holds.
-func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
+// readResult reads the answer of a request, from a body or a stream, and closes the body.
+// An answer to another request is an error, even beside the right one: the connection
+// cannot be trusted any more.
+func (x *httpExchange) readResult(ctx context.Context, resp httpReply) ([]byte, error) {
 	if resp.status != http.StatusOK {
-		defer finish(resp.body)
+		defer discardBody(resp.body)
 		if resp.status/100 == 2 {
-			return nil, x.upstream("answered a request with HTTP " + strconv.Itoa(resp.status) + " and no result")
+			return nil, x.upstreamError("answered a request with HTTP " + strconv.Itoa(resp.status) + " and no result")
 		}
-		return nil, x.l.statusError(resp)
+		return nil, x.link.statusError(resp)
 	}
 	stream, ok := isStream(resp.header)
 	if !ok {
-		defer finish(resp.body)
-		return nil, x.upstream("answered with the content type " + x.l.o.said(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
+		defer discardBody(resp.body)
+		return nil, x.upstreamError("answered with the content type " + x.link.opts.quoteText(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
 	}
 	if stream {
-		return x.stream(ctx, resp.body)
+		return x.readStream(ctx, resp.body)
 	}
 	defer resp.body.Close()
 	var buf []byte
-	if x.room != nil {
-		buf = (*x.room)[:0]
+	if x.buffer != nil {
+		buf = (*x.buffer)[:0]
 	}
-	body, err := x.l.o.readBody(ctx, x.who, buf, resp.body, resp.length, x.l.o.MaxBytes)
-	if x.room != nil && body != nil {
-		*x.room = body
+	body, err := x.link.opts.readBody(ctx, x.party, buf, resp.body, resp.length, x.link.opts.MaxBytes)
+	if x.buffer != nil && body != nil {
+		*x.buffer = body
 	}
 	if err != nil {
 		return nil, transportError(ctx, err)
 	}
-	var found answer
-	into := x.l.message()
-	defer x.l.messages.Put(into)
-	err = eachMessage(into, body, func(m *wire.Message) {
-		if x.take(ctx, m) {
-			found = readAnswer(m)
+	// A batch may hold notifications beside the answer, in any order.
+	var found callResponse
+	into := x.link.takeMessage()
+	defer x.link.messages.Put(into)
+	err = forEachMessage(into, body, func(m *wire.Message) {
+		if x.handleMessage(ctx, m) {
+			found = parseResponse(m)
 		}
 	})
 	switch {
 	case err != nil:
-		return nil, x.broken("sent what is no JSON-RPC message", err)
-	case x.unasked || found.err == nil && found.result == nil:
-		return nil, x.misplaced()
+		return nil, x.brokenError("sent what is no JSON-RPC message", err)
+	case x.gotUnasked || found.err == nil && found.result == nil:
+		return nil, x.rejectMisplaced()
 	}
 	return found.result, found.err
 }
 
-// misplaced is the error of an answer to another request than the one that was
-// sent. The connection is not used again: what comes on it next may be an answer
-// to nothing, too.
-func (x *exchange) misplaced() error {
-	x.over.Break()
+// rejectMisplaced gives the error of an answer to another request. It also closes the
+// connection: the next response on it may be an answer to nothing as well.
+func (x *httpExchange) rejectMisplaced() error {
+	x.lineReply.Break()
 	if x.conn != nil {
 		_ = x.conn.Close()
 	}
-	return x.upstream("answered another request than the one it was sent")
+	return x.upstreamError("answered another request than the one it was sent")
 }
 
-func (x *exchange) upstream(what string) error {
-	return junctor.Errorf(junctor.CodeUpstream, "server %s %s", x.l.o.ID, what)
+// upstreamError is an error of the server with CodeUpstream.
+func (x *httpExchange) upstreamError(what string) error {
+	return junctor.Errorf(junctor.CodeUpstream, "server %s %s", x.link.opts.ID, what)
 }
 
-func (x *exchange) broken(what string, cause error) error {
-	return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.l.o.ID + " " + what, Cause: cause}
+// brokenError is upstreamError with a cause.
+func (x *httpExchange) brokenError(what string, cause error) error {
+	return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.link.opts.ID + " " + what, Cause: cause}
 }
 
-// eachMessage hands the messages of a body to take: one, or those of a batch,
-// which one legacy version has. m is where one is read into.
-func eachMessage(m *wire.Message, body []byte, take func(*wire.Message)) error {
+// forEachMessage parses the messages of a body and calls take for each: one message, or a
+// batch, which one legacy version has. m is the memory for a single message.
+func forEachMessage(m *wire.Message, body []byte, take func(*wire.Message)) error {
 	if !wire.IsBatch(body) {
 		if err := m.Parse(body); err != nil {
 			return err
@@ -204,53 +213,53 @@ func eachMessage(m *wire.Message, body []byte, take func(*wire.Message)) error {
 	return nil
 }
 
-// take handles one message of the exchange's stream and says whether it is the
-// answer.
-func (x *exchange) take(ctx context.Context, m *wire.Message) bool {
+// handleMessage handles one message of the exchange and reports whether it is the answer.
+func (x *httpExchange) handleMessage(ctx context.Context, m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Response:
-		if bytes.Equal(m.ID, x.id) || m.ID == nil && m.Error != nil { // of a request that it could not read
+		if bytes.Equal(m.ID, x.id) || m.ID == nil && m.Error != nil { // the server could not read the request, and so not its id
 			return true
 		}
-		x.unasked = true
+		x.gotUnasked = true
 	case wire.Notification:
-		x.note(m)
+		x.routeNotification(m)
 	case wire.Request:
-		x.l.o.limits.note()
-		// On the stream of a call, it is that call's, and ends with it.
-		x.l.question(x.tied(ctx), m, x.peer, x.l.refuseAsk())
+		x.link.opts.limits.paceMessage()
+		// A request on the stream of a call belongs to that call, and ends with it.
+		x.link.answerServerRequest(x.boundContext(ctx), m, x.handler, x.link.refuseModernRequest())
 	}
 	return false
 }
 
-func (x *exchange) note(m *wire.Message) {
-	x.l.o.limits.note()
+// routeNotification passes a notification on the stream of a call to its receiver.
+func (x *httpExchange) routeNotification(m *wire.Message) {
+	x.link.opts.limits.paceMessage()
 	switch m.Method {
 	case wire.NoteProgress, wire.NoteMessage:
-		if x.peer != nil {
-			x.peer.note(m.Method, m.Params)
+		if x.handler != nil {
+			x.handler.handleNotification(m.Method, m.Params)
 		}
 	case wire.NoteCancelled:
-		x.l.asks.cancelled(m.RequestID)
+		x.link.serverRequests.cancelRequest(m.RequestID)
 	default:
-		x.l.flights.noted(m.Method, m.Params)
+		x.link.pending.dispatchNotification(m.Method, m.Params)
 	}
 }
 
-// refuseAsk is the answer to requests of a server of the modern era, which has
-// none.
-func (l *httpLink) refuseAsk() *wire.Error {
-	if !l.isModern {
+// refuseModernRequest is the answer to requests of a modern server, which must not send
+// any; nil for a legacy one.
+func (l *httpLink) refuseModernRequest() *wire.Error {
+	if !l.modernEra {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeInvalidRequest, Message: "a server of this protocol version sends no requests; answer with input_required"}
 }
 
-// stream reads events until the answer is among them. A legacy stream that
-// breaks is taken up again where it stopped.
-func (x *exchange) stream(ctx context.Context, body io.ReadCloser) ([]byte, error) {
+// readStream reads events until the answer is among them. A legacy stream that breaks is
+// resumed where it stopped. It closes the body.
+func (x *httpExchange) readStream(ctx context.Context, body io.ReadCloser) ([]byte, error) {
 	for failures := 0; ; {
-		found, progressed, err := x.events(ctx, body)
+		found, progressed, err := x.readUntilResponse(ctx, body)
 		if found != nil {
 			return found.result, found.err
 		}
@@ -260,10 +269,10 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) ([]byte, erro
 		if ctx.Err() != nil {
 			return nil, junctor.AsError(ctx.Err())
 		}
-		if failures++; x.l.isModern || x.lastID == "" || failures > maxResumes || errors.Is(err, wire.ErrTooLong) || errors.Is(err, errNotKept) {
-			return nil, x.ended(err)
+		if failures++; x.link.modernEra || x.lastID == "" || failures > maxResumes || errors.Is(err, wire.ErrTooLong) || errors.Is(err, errNoMemory) {
+			return nil, x.streamError(err)
 		}
-		resp, err := x.resume(x.tied(ctx)) //nolint:bodyclose // events does
+		resp, err := x.resumeStream(x.boundContext(ctx)) //nolint:bodyclose // events does
 		if err != nil {
 			return nil, err
 		}
@@ -271,69 +280,70 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) ([]byte, erro
 	}
 }
 
-// ended is why a stream gave no answer.
-func (x *exchange) ended(err error) error {
+// streamError is the error of a stream that ended without an answer.
+func (x *httpExchange) streamError(err error) error {
 	if errors.Is(err, wire.ErrTooLong) {
-		return tooLarge(x.l.o.MaxBytes)
+		return tooLargeError(x.link.opts.MaxBytes)
 	}
 	if own, ok := errors.AsType[*junctor.Error](err); ok && own.Code != junctor.CodeInternal {
 		return own
 	}
-	return x.broken("ended its stream without an answer", err)
+	return x.brokenError("ended its stream without an answer", err)
 }
 
-// resume asks for the rest of a stream, once the server wants to be asked.
-func (x *exchange) resume(ctx context.Context) (*http.Response, error) {
+// resumeStream opens the rest of a stream, after the pause that the server asked for.
+func (x *httpExchange) resumeStream(ctx context.Context) (*http.Response, error) {
 	var last error
 	for range maxResumes {
-		if err := pause(ctx, retryDelay(x.retry)); err != nil {
+		if err := waitContext(ctx, streamRetryDelay(x.retry)); err != nil {
 			return nil, err
 		}
-		resp, err := x.l.get(ctx, x.lastID)
+		resp, err := x.link.openEventStream(ctx, x.lastID)
 		if err == nil {
 			return resp, nil
 		}
-		if last = err; ctx.Err() != nil || statusOf(err) >= 400 && statusOf(err) < 500 || errors.Is(err, errGone) {
+		if last = err; ctx.Err() != nil || statusOf(err) >= 400 && statusOf(err) < 500 || errors.Is(err, errNotBegun) {
 			break
 		}
 	}
-	if over(last) || statusOf(last) != 0 {
-		// The request was taken; what became of it is not known.
-		return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.l.o.ID + " broke off its answer and gives no more of it", Cause: errLost}
+	if isLinkOver(last) || statusOf(last) != 0 {
+		// The server has taken the request, so it may have run.
+		return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + x.link.opts.ID + " broke off its answer and gives no more of it", Cause: errInterrupted}
 	}
 	return nil, last
 }
 
-// get opens a legacy event stream, where lastID names one.
-func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, error) {
-	h := l.header().Clone()
+// openEventStream opens a legacy event stream with GET. lastID resumes a stream after
+// that event; "" opens the session's own.
+func (l *httpLink) openEventStream(ctx context.Context, lastID string) (*http.Response, error) {
+	h := l.currentHeader().Clone()
 	delete(h, "Content-Type")
 	h["Accept"] = []string{"text/event-stream"}
 	if lastID != "" {
 		h[wire.HeaderLastEventID] = []string{lastID}
 	}
-	resp, err := send(ctx, l.o.Stream, http.MethodGet, l.o.URL.String(), h, nil)
+	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodGet, l.opts.URL.String(), h, nil)
 	if err != nil {
 		return nil, err
 	}
 	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
-		defer finish(resp.Body)
+		defer discardBody(resp.Body)
 		if resp.StatusCode == http.StatusOK {
-			return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " has no event stream where one belongs", Cause: &answerError{status: http.StatusMethodNotAllowed}}
+			return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.opts.ID + " has no event stream where one belongs", Cause: &httpStatusError{status: http.StatusMethodNotAllowed}}
 		}
-		return nil, l.statusError(replyOf(resp))
+		return nil, l.statusError(newReply(resp))
 	}
 	return resp, nil
 }
 
-// events reads one stream to its end or to the answer. progressed says that
-// there was anything on it.
-func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answer, progressed bool, err error) {
-	r := wire.NewEventReader(body, int(x.l.o.MaxBytes))
-	room := x.l.o.growthFor(ctx, x.who)
-	r.GrowWith(room.grow)
-	into := x.l.message()
-	defer x.l.messages.Put(into)
+// readUntilResponse reads one stream to its end or to the answer. progressed reports
+// whether anything came on it. It closes the body, unless drainStream does so later.
+func (x *httpExchange) readUntilResponse(ctx context.Context, body io.ReadCloser) (found *callResponse, progressed bool, err error) {
+	r := wire.NewEventReader(body, int(x.link.opts.MaxBytes))
+	memory := x.link.opts.memoryFor(ctx, x.party)
+	r.GrowWith(memory.growBuffer)
+	into := x.link.takeMessage()
+	defer x.link.messages.Put(into)
 	defer func() {
 		if found == nil {
 			_ = body.Close()
@@ -341,60 +351,63 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answe
 	}()
 	for {
 		e, err := r.Next()
-		room.Settle()
+		memory.Settle()
 		if err != nil {
 			return nil, progressed, err
 		}
+		// The id of the last event is where a broken stream is resumed.
 		if e.HasID {
 			x.lastID, progressed = e.ID, true
 		}
 		if e.HasRetry {
-			x.retry = junctor.BoundDuration(float64(e.Retry), time.Millisecond, maxRetry)
+			x.retry = junctor.BoundDuration(float64(e.Retry), time.Millisecond, maxStreamRetry)
 		}
 		if len(e.Data) == 0 || e.Name != "" && e.Name != "message" {
 			continue
 		}
 		progressed = true
-		err = eachMessage(into, ownData(r, e.Data), func(m *wire.Message) {
-			if x.take(ctx, m) && found == nil {
-				a := readAnswer(m)
+		err = forEachMessage(into, keepEventData(r, e.Data), func(m *wire.Message) {
+			if x.handleMessage(ctx, m) && found == nil {
+				a := parseResponse(m)
 				found = &a
 			}
 		})
 		if err != nil {
-			return nil, progressed, x.broken("sent what is no JSON-RPC message", err)
+			return nil, progressed, x.brokenError("sent what is no JSON-RPC message", err)
 		}
-		if x.unasked {
-			found = &answer{err: x.misplaced()}
+		if x.gotUnasked {
+			found = &callResponse{err: x.rejectMisplaced()}
 			_ = body.Close()
 			return found, progressed, nil
 		}
 		if found != nil {
-			x.drain(body)
+			x.drainStream(body)
 			return found, progressed, nil
 		}
 	}
 }
 
-// growth is the memory of one message after the other on a stream, which is who's
-// until it is of no more use.
-type growth struct{ *limit.ByteGrowth }
+// messageMemory pays for the memory of one message after the other on a stream. Settle
+// gives it back when the message is no longer needed.
+type messageMemory struct{ *limit.ByteGrowth }
 
-func (o *Options) growthFor(ctx context.Context, who limit.Party) growth {
-	return growth{o.Bytes.Growth(ctx, who, o.MaxBytes+1)}
+// memoryFor makes the memory of a stream, which the byte budget of party pays for.
+func (o *Options) memoryFor(ctx context.Context, party limit.Party) messageMemory {
+	return messageMemory{o.Bytes.Growth(ctx, party, o.MaxBytes+1)}
 }
 
-// grow is a wire.Grower.
-func (g growth) grow(buf []byte, n int) ([]byte, error) {
+// growBuffer is a wire.Grower.
+func (g messageMemory) growBuffer(buf []byte, n int) ([]byte, error) {
 	buf, err := g.Grow(buf, n)
 	if err != nil {
-		return buf, notKept(err)
+		return buf, memoryError(err)
 	}
 	return buf, nil
 }
 
-// ownData gives the data of an event for keeps: that of a long one as it is.
-func ownData(r *wire.EventReader, data []byte) []byte {
+// keepEventData makes the data of an event valid beyond the next read. It copies short
+// data, and takes the reader's buffer for long data.
+func keepEventData(r *wire.EventReader, data []byte) []byte {
 	if len(data) <= limit.UncountedBytes {
 		return bytes.Clone(data)
 	}
@@ -402,34 +415,35 @@ func ownData(r *wire.EventReader, data []byte) []byte {
 	return data
 }
 
-// drain reads to the end of a stream that has nothing more to say, so that its
-// connection can be used again, and closes it if that takes long.
-func (x *exchange) drain(body io.ReadCloser) {
-	if body == io.ReadCloser(&x.over) {
-		x.over.Leave()
+// drainStream reads a stream to its end after the answer, so that its connection can be
+// reused. It closes the stream if that takes long.
+func (x *httpExchange) drainStream(body io.ReadCloser) {
+	if body == io.ReadCloser(&x.lineReply) {
+		x.lineReply.Leave()
 		return
 	}
 	release := x.release
-	x.drained = x.l.work.start(func() {
+	x.drained = x.link.background.start(func() {
 		defer release()
-		late := time.AfterFunc(drainFor, release)
+		late := time.AfterFunc(drainTimeout, release)
 		defer late.Stop()
-		finish(body)
+		discardBody(body)
 	})
 	if !x.drained {
 		_ = body.Close()
 	}
 }
 
-func retryDelay(d time.Duration) time.Duration {
+// streamRetryDelay bounds the pause that a server asked for.
+func streamRetryDelay(d time.Duration) time.Duration {
 	if d <= 0 {
-		return defaultRetry
+		return defaultStreamRetry
 	}
-	return min(max(d, minRetry), maxRetry)
+	return min(max(d, minStreamRetry), maxStreamRetry)
 }
 
-// pause waits, or gives the reason why it did not.
-func pause(ctx context.Context, d time.Duration) error {
+// waitContext waits for d. It returns an error if ctx ends first.
+func waitContext(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

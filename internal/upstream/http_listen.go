@@ -12,115 +12,119 @@ import (
 )
 
 // listen implements link.
-func (l *httpLink) listen(ctx context.Context, params []byte, p peer) error {
+func (l *httpLink) listen(ctx context.Context, params []byte, handler messageHandler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(l.ctx, cancel)() //nolint:contextcheck // the link's end is the stream's, too
-	if l.isModern {
-		return l.listenModern(ctx, params, p)
+	defer context.AfterFunc(l.ctx, cancel)() //nolint:contextcheck // the stream must end with the link, too
+	if l.modernEra {
+		return l.listenModern(ctx, params, handler)
 	}
-	defer l.flights.listening(p)()
+	defer l.pending.addListener(handler)()
 	return l.listenLegacy(ctx)
 }
 
-// listenModern keeps a subscriptions/listen open. Each note on it is p's.
-func (l *httpLink) listenModern(ctx context.Context, params []byte, p peer) error {
-	fl, err := l.flights.begin(params, nil)
+// listenModern keeps one subscriptions/listen request open. handler gets all
+// notifications on it. An error as its answer means errNoStream; a result means that the
+// server ended the stream and may be asked again.
+func (l *httpLink) listenModern(ctx context.Context, params []byte, handler messageHandler) error {
+	call, err := l.pending.beginCall(params, nil)
 	if err != nil {
 		return err
 	}
-	defer l.flights.end(fl)
+	defer l.pending.endCall(call)
 	method := wire.MethodSubscriptionsListen
-	resp, err := send(ctx, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), wire.AppendRequest(nil, fl.id, method, params))
+	resp, err := sendHTTP(ctx, l.opts.Stream, http.MethodPost, l.opts.URL.String(), l.requestHeader(method, params), wire.AppendRequest(nil, call.id, method, params))
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
-		err := l.statusError(replyOf(resp))
+		err := l.statusError(newReply(resp))
 		if e, ok := errors.AsType[*wire.Error](err); resp.StatusCode == http.StatusOK || ok && (e.Code == wire.CodeMethodNotFound || e.Code == wire.CodeInvalidParams) {
-			return errSilent
+			return errNoStream
 		}
 		return err
 	}
 	ended := false
-	err = readEvents(resp.Body, int(l.o.MaxBytes), l.o.growthFor(ctx, l.o.party()), nil, func(m *wire.Message) {
-		l.o.limits.note()
+	err = readEvents(resp.Body, int(l.opts.MaxBytes), l.opts.memoryFor(ctx, l.opts.serverParty()), nil, func(m *wire.Message) {
+		l.opts.limits.paceMessage()
 		switch {
 		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
-			p.note(m.Method, m.Params)
-		case m.Kind == wire.Response && bytes.Equal(m.ID, fl.id):
-			ended = m.Error != nil // else: over, and may be begun again
+			handler.handleNotification(m.Method, m.Params)
+		case m.Kind == wire.Response && bytes.Equal(m.ID, call.id):
+			ended = m.Error != nil // a result only ends this stream
 		}
 	})
 	if ended {
-		return errSilent
+		return errNoStream
 	}
-	return broke(ctx, l.o.ID, err)
+	return streamEndedError(ctx, l.opts.ID, err)
 }
 
-// listenLegacy keeps the GET stream of a session open.
+// listenLegacy keeps the GET stream of a session open. It reconnects with growing pauses,
+// and gives up after maxResumes attempts without an event.
 func (l *httpLink) listenLegacy(ctx context.Context) error {
 	lastID, retry := "", time.Duration(0)
 	for failures := 0; ; {
-		resp, err := l.get(ctx, lastID)
-		l.hearOnce.Do(func() { close(l.streaming) })
+		resp, err := l.openEventStream(ctx, lastID)
+		l.streamReadyOnce.Do(func() { close(l.streamReady) })
 		switch status := statusOf(err); {
 		case err == nil:
-		case errors.Is(err, errGone):
+		case errors.Is(err, errNotBegun):
 			return err
 		case status >= 400 && status < 500:
-			return errSilent
+			return errNoStream
 		case ctx.Err() != nil:
 			return junctor.AsError(ctx.Err())
 		}
 		progressed := false
 		if err == nil {
-			err = readEvents(resp.Body, int(l.o.MaxBytes), l.o.growthFor(ctx, l.o.party()), func(e *wire.Event) {
+			err = readEvents(resp.Body, int(l.opts.MaxBytes), l.opts.memoryFor(ctx, l.opts.serverParty()), func(e *wire.Event) {
 				progressed = true
 				if e.HasID {
 					lastID = e.ID
 				}
 				if e.HasRetry {
-					retry = junctor.BoundDuration(float64(e.Retry), time.Millisecond, maxRetry)
+					retry = junctor.BoundDuration(float64(e.Retry), time.Millisecond, maxStreamRetry)
 				}
-			}, func(m *wire.Message) { l.heard(ctx, m) })
+			}, func(m *wire.Message) { l.dispatchMessage(ctx, m) })
 			_ = resp.Body.Close()
 		}
 		if failures++; progressed {
 			failures = 0
 		}
 		if failures > maxResumes {
-			return broke(ctx, l.o.ID, err)
+			return streamEndedError(ctx, l.opts.ID, err)
 		}
-		if err := pause(ctx, retryDelay(retry)<<min(failures, 5)); err != nil {
+		if err := waitContext(ctx, streamRetryDelay(retry)<<min(failures, 5)); err != nil {
 			return err
 		}
 	}
 }
 
-// heard takes a message that came on the session's own stream.
-func (l *httpLink) heard(ctx context.Context, m *wire.Message) {
-	l.o.limits.note()
+// dispatchMessage handles a message on the session's own stream, which names no call.
+func (l *httpLink) dispatchMessage(ctx context.Context, m *wire.Message) {
+	l.opts.limits.paceMessage()
 	switch {
 	case m.Kind == wire.Request:
-		p, refused := l.flights.asked(m.Method)
-		l.question(ctx, m, p, refused)
+		handler, refused := l.pending.findAnswerer(m.Method)
+		l.answerServerRequest(ctx, m, handler, refused)
 	case m.Kind == wire.Notification && m.Method == wire.NoteCancelled:
-		l.asks.cancelled(m.RequestID)
+		l.serverRequests.cancelRequest(m.RequestID)
 	case m.Kind == wire.Notification:
-		l.flights.noted(m.Method, m.Params)
+		l.pending.dispatchNotification(m.Method, m.Params)
 	}
 }
 
-// readEvents reads a stream to its end: each event, then the messages in it.
-// What is no message is skipped: the stream belongs to nobody in particular.
-func readEvents(body interface{ Read([]byte) (int, error) }, most int, room growth, each func(*wire.Event), take func(*wire.Message)) error {
+// readEvents reads a stream to its end. It calls each for every event, and then take for
+// the messages in it. It skips events that hold no message, since no call depends on the
+// stream.
+func readEvents(body interface{ Read([]byte) (int, error) }, most int, memory messageMemory, each func(*wire.Event), take func(*wire.Message)) error {
 	r := wire.NewEventReader(body, most)
-	r.GrowWith(room.grow)
+	r.GrowWith(memory.growBuffer)
 	for {
 		e, err := r.Next()
-		room.Settle()
+		memory.Settle()
 		if err != nil {
 			return err
 		}
@@ -128,13 +132,14 @@ func readEvents(body interface{ Read([]byte) (int, error) }, most int, room grow
 			each(&e)
 		}
 		if len(e.Data) > 0 && (e.Name == "" || e.Name == "message") {
-			_ = eachMessage(&wire.Message{}, ownData(r, e.Data), take)
+			_ = forEachMessage(&wire.Message{}, keepEventData(r, e.Data), take)
 		}
 	}
 }
 
-// broke is why a stream ended that should have gone on.
-func broke(ctx context.Context, id string, err error) error {
+// streamEndedError is the error of a stream that ended too early, or that of ctx if it
+// has ended.
+func streamEndedError(ctx context.Context, id string, err error) error {
 	if ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())
 	}

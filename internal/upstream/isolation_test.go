@@ -111,12 +111,12 @@ func TestNobodyStartsAProcess(t *testing.T) {
 	s := r.server(t, false)
 	s.Watch(func(catalog.Event) {})
 	do(t, s, callerOf("a", "1"))
-	poll.Until(t, "a fresh list and one session", never, func() bool { return s.fresh() && s.State().Sessions == 1 })
+	poll.Until(t, "a fresh list and one session", never, func() bool { return s.isOfferFresh() && s.State().Sessions == 1 })
 	s.EndSession("1")
 	poll.Until(t, "the processes to end", never, func() bool { return s.State().Processes == 0 })
 	for range 20 {
 		s.wakeUp()
-		if err := s.attend(t.Context()); !over(err) {
+		if err := s.followSession(t.Context()); !isLinkOver(err) {
 			t.Fatalf("attend: %v", err)
 		}
 	}

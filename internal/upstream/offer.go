@@ -14,173 +14,187 @@ import (
 )
 
 const (
-	maxPages = 1000
+	maxPages = 1000   // of one list
 	maxItems = 50_000 // of one list
-	minTTL   = 10 * time.Second
+	// minTTL is the shortest lifetime of a list that a server can ask for. A server that
+	// names less would be listed without end.
+	minTTL = 10 * time.Second
 )
 
-// listed is what the server offered when it was last asked.
-type listed struct {
-	offer *catalog.Offer
-	until time.Time // it is fresh until then
-	ttl   time.Duration
-	tools map[string]tool
+// listedOffer is the offer of the server when it was last listed. It is not changed after
+// it was stored; a newer one replaces it.
+type listedOffer struct {
+	offer      *catalog.Offer
+	freshUntil time.Time             // it is read again after that
+	ttl        time.Duration         // lifetime that freshUntil was computed with
+	tools      map[string]toolTraits // by the server's own name
 }
 
-// tool is what calling one takes to know.
-type tool struct {
-	headers []wire.ParamHeader // arguments that a modern server wants in headers
-	task    string             // optional or required: runs as a task; "" does not
+// toolTraits are the facts about a tool that its calls depend on.
+type toolTraits struct {
+	paramHeaders []wire.ParamHeader // arguments that a modern server wants in headers
+	taskSupport  string             // optional or required; "" if it cannot run as a task
 }
 
-func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
-	l := &listed{offer: o, until: at.Add(ttl), ttl: ttl, tools: make(map[string]tool, len(o.Tools))}
+// newListedOffer makes the entry for an offer that was read at a time.
+func newListedOffer(o *catalog.Offer, at time.Time, ttl time.Duration) *listedOffer {
+	l := &listedOffer{offer: o, freshUntil: at.Add(ttl), ttl: ttl, tools: make(map[string]toolTraits, len(o.Tools))}
 	for i := range o.Tools {
 		def := &o.Tools[i]
 		if def.Version != "" && !def.Default {
-			continue // its definition is not known
+			continue // only the default version has a known definition
 		}
-		headers, _ := wire.ParamHeaders(wire.Get(def.JSON, "inputSchema")) // the catalog leaves out those that break the rules
+		headers, _ := wire.ParamHeaders(wire.Get(def.JSON, "inputSchema")) // the catalog leaves out tools with invalid ones
 		support, _ := wire.String(wire.Get(wire.Get(def.JSON, "execution"), "taskSupport"))
 		if support != "optional" && support != "required" {
 			support = ""
 		}
-		l.tools[def.Name] = tool{headers: headers, task: support}
+		l.tools[def.Name] = toolTraits{paramHeaders: headers, taskSupport: support}
 	}
 	return l
 }
 
-// tools are those of the last list.
-func (s *Server) tools() map[string]tool {
-	if l := s.offers.Load(); l != nil {
+// knownTools gives the tools of the last offer; nil if there is none.
+func (s *Server) knownTools() map[string]toolTraits {
+	if l := s.lastOffer.Load(); l != nil {
 		return l.tools
 	}
 	return nil
 }
 
-func (s *Server) known() *catalog.Offer {
-	if l := s.offers.Load(); l != nil {
+// knownOffer gives the last offer; nil if there is none.
+func (s *Server) knownOffer() *catalog.Offer {
+	if l := s.lastOffer.Load(); l != nil {
 		return l.offer
 	}
 	return nil
 }
 
-// Offer implements catalog.Backend. Once the server has been listed it answers
-// at once; the list is read again in the background, and a server that is away
-// keeps its last one.
+// Offer implements catalog.Backend. Only the first call waits for the server. After that
+// it answers at once with the last offer, which is refreshed in the background and stays
+// if the server is unreachable.
 func (s *Server) Offer(ctx context.Context) (*catalog.Offer, error) {
-	if l := s.offers.Load(); l != nil {
-		if !s.o.Now().Before(l.until) && (s.o.Transport != TransportStdio || len(l.tools) == 0) {
-			s.wakeUp() // a command whose tools are known is started by its first call
+	if l := s.lastOffer.Load(); l != nil {
+		if !s.opts.Now().Before(l.freshUntil) && (s.opts.Transport != TransportStdio || len(l.tools) == 0) {
+			s.wakeUp() // a command with known tools is not started just to be listed
 		}
 		return l.offer, nil
 	}
-	if _, err := s.refresh(ctx, true); err != nil {
-		return nil, s.failure(&catalog.Request{}, err)
+	if _, err := s.refreshOffer(ctx, true); err != nil {
+		return nil, s.callError(&catalog.Request{}, err)
 	}
 	s.wakeUp()
-	return s.known(), nil
+	return s.knownOffer(), nil
 }
 
-func (s *Server) fresh() bool {
-	l := s.offers.Load()
-	return l != nil && s.o.Now().Before(l.until)
+// isOfferFresh reports whether the last offer need not be read again yet.
+func (s *Server) isOfferFresh() bool {
+	l := s.lastOffer.Load()
+	return l != nil && s.opts.Now().Before(l.freshUntil)
 }
 
-// refresh reads what the server offers, and says whether that has changed. With
-// ifStale it leaves a list that somebody else has just read.
-func (s *Server) refresh(ctx context.Context, ifStale bool) (changed bool, err error) {
-	return s.refreshOn(ctx, ifStale, false)
+// refreshOffer lists the server, and reports whether the offer changed. With ifStale it
+// does nothing if the offer is fresh, such as after another goroutine has just read it.
+func (s *Server) refreshOffer(ctx context.Context, ifStale bool) (changed bool, err error) {
+	return s.refreshOfferOn(ctx, ifStale, false)
 }
 
-// refreshOn is refresh, lazily or not: see access.
-func (s *Server) refreshOn(ctx context.Context, ifStale, lazy bool) (changed bool, err error) {
+// refreshOfferOn is refreshOffer; existingOnly means that no link is opened for it. It
+// repeats a listing once whose link ended meanwhile.
+func (s *Server) refreshOfferOn(ctx context.Context, ifStale, lazy bool) (changed bool, err error) {
 	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
+	case s.listing <- struct{}{}:
+		defer func() { <-s.listing }()
 	case <-ctx.Done():
 		return false, junctor.AsError(ctx.Err())
 	}
-	if ifStale && s.fresh() {
+	if ifStale && s.isOfferFresh() {
 		return false, nil
 	}
-	a, err := s.access(ctx, nil, nil)
+	a, err := s.resolveAccess(ctx, nil, nil)
 	if err != nil {
 		return false, err
 	}
-	a.lazy = lazy
+	a.existingOnly = lazy
 	for try := 1; ; try++ {
-		if changed, err = s.refreshOnce(ctx, a); err == nil || try > 1 || ctx.Err() != nil || !over(err) {
+		if changed, err = s.refreshOfferOnce(ctx, a); err == nil || try > 1 || ctx.Err() != nil || !isLinkOver(err) {
 			return changed, err
 		}
 	}
 }
 
-func (s *Server) refreshOnce(ctx context.Context, a access) (bool, error) {
-	sess, err := s.acquire(ctx, a)
+// refreshOfferOnce lists the server over one session and stores the offer. s.listing is
+// held, so the old offer cannot change meanwhile.
+func (s *Server) refreshOfferOnce(ctx context.Context, a linkAccess) (bool, error) {
+	sess, err := s.acquireSession(ctx, a)
 	if err != nil {
 		return false, err
 	}
-	defer s.release(sess)
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
+	defer s.releaseSession(sess)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeouts.List)
 	defer cancel()
 	begun := time.Now()
-	offer, ttl, err := s.list(ctx, sess.link)
-	s.ended(sess, time.Since(begun), err)
+	offer, ttl, err := s.readOffer(ctx, sess.link)
+	s.recordOutcome(sess, time.Since(begun), err)
 	if err != nil {
 		return false, err
 	}
+	// Only a legacy server may show other tools to other clients.
 	switch {
-	case sess.link.modern():
-	case sess.asking:
-		offer.Tools = s.conditional.among(offer.Tools)
+	case sess.link.isModern():
+	case sess.mayAsk:
+		offer.Tools = s.conditional.markAmong(offer.Tools)
 	default:
-		offer.Tools = s.conditional.complete(offer.Tools)
+		offer.Tools = s.conditional.appendTo(offer.Tools)
 	}
-	old := s.offers.Load()
+	// An equal offer counts as unchanged, so that the catalog need not rebuild its lists.
+	old := s.lastOffer.Load()
 	if old != nil && sameOffer(old.offer, offer) {
-		s.offers.Store(&listed{offer: old.offer, tools: old.tools, until: s.o.Now().Add(ttl), ttl: ttl})
+		s.lastOffer.Store(&listedOffer{offer: old.offer, tools: old.tools, freshUntil: s.opts.Now().Add(ttl), ttl: ttl})
 		return false, nil
 	}
-	s.offers.Store(newListed(offer, s.o.Now(), ttl))
+	s.lastOffer.Store(newListedOffer(offer, s.opts.Now(), ttl))
 	if old != nil && !sameItems(old.offer, offer) {
-		s.pages.dropAll()
+		s.pageCache.dropAll()
 	}
 	return true, nil
 }
 
+// sameOffer reports whether two offers are equal.
 func sameOffer(a, b *catalog.Offer) bool { return reflect.DeepEqual(a, b) }
 
-// list reads all that a server declares to have, all lists at once.
-func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duration, error) {
+// readOffer reads all lists that the server declares, at the same time. It returns the
+// offer and its lifetime. One failing list fails all: half an offer would make tools
+// disappear.
+func (s *Server) readOffer(ctx context.Context, l link) (*catalog.Offer, time.Duration, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	caps := l.capabilities()
+	caps := l.serverCapabilities()
 	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
 	offer := &catalog.Offer{
-		Instructions: s.o.Scrub(l.instructions()), Completions: has("completions"), Logging: has("logging"),
-		Tasks: makesTasks(l), Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
+		Instructions: s.opts.Scrub(l.serverInstructions()), Completions: has("completions"), Logging: has("logging"),
+		Tasks: supportsTasks(l), Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
 	}
-	p := pager{s: s, l: l, ttl: s.o.TTL, cancel: cancel}
+	p := listReader{server: s, link: l, ttl: s.opts.TTL, cancel: cancel}
 	if has("tools") {
-		p.read(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
-			if l.modern() && offer.Tasks && wire.Get(raw, "execution") == nil {
-				// What a legacy client has to read to ask for a task.
+		p.startList(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
+			if l.isModern() && offer.Tasks && wire.Get(raw, "execution") == nil {
+				// Legacy clients ask for a task only if the tool declares this.
 				raw = wire.AppendObject(nil, raw, nil, wire.Member{Key: "execution", Value: []byte(`{"taskSupport":"optional"}`)})
 			}
 			offer.Tools = append(offer.Tools, toolVersions(name, raw)...)
 		})
 	}
 	if has("resources") {
-		p.read(ctx, wire.MethodResourcesList, "resources", "uri", func(uri string, raw []byte) {
+		p.startList(ctx, wire.MethodResourcesList, "resources", "uri", func(uri string, raw []byte) {
 			offer.Resources = append(offer.Resources, catalog.ResourceDef{URI: uri, JSON: raw})
 		})
-		p.read(ctx, wire.MethodResourcesTemplatesList, "resourceTemplates", "uriTemplate", func(uri string, raw []byte) {
+		p.startList(ctx, wire.MethodResourcesTemplatesList, "resourceTemplates", "uriTemplate", func(uri string, raw []byte) {
 			offer.Templates = append(offer.Templates, catalog.ResourceDef{URI: uri, JSON: raw})
 		})
 	}
 	if has("prompts") {
-		p.read(ctx, wire.MethodPromptsList, "prompts", "name", func(name string, raw []byte) {
+		p.startList(ctx, wire.MethodPromptsList, "prompts", "name", func(name string, raw []byte) {
 			offer.Prompts = append(offer.Prompts, catalog.PromptDef{Name: name, JSON: raw})
 		})
 	}
@@ -188,25 +202,27 @@ func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duratio
 	if p.err != nil {
 		return nil, 0, p.err
 	}
-	return offer, max(p.ttl, min(minTTL, s.o.TTL)), nil
+	return offer, max(p.ttl, min(minTTL, s.opts.TTL)), nil
 }
 
-// pager reads lists page by page.
-type pager struct {
-	s      *Server
-	l      link
+// listReader reads lists page by page, several at a time. The first error cancels the
+// others.
+type listReader struct {
+	server *Server
+	link   link
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
 	mu  sync.Mutex
-	err error // the first
-	ttl time.Duration
+	err error         // the first one
+	ttl time.Duration // shortest of all pages so far
 }
 
-// read reads one list and hands its items to add, in the server's order.
-func (p *pager) read(ctx context.Context, method, list, key string, add func(name string, raw []byte)) {
+// startList reads one list in the background and hands its items to add, in the server's
+// order. group.Wait waits for it.
+func (p *listReader) startList(ctx context.Context, method, list, key string, add func(name string, raw []byte)) {
 	p.group.Go(func() {
-		if err := p.pages(ctx, method, list, key, add); err != nil {
+		if err := p.readPages(ctx, method, list, key, add); err != nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if p.err == nil {
@@ -217,35 +233,39 @@ func (p *pager) read(ctx context.Context, method, list, key string, add func(nam
 	})
 }
 
-func (p *pager) pages(ctx context.Context, method, list, key string, add func(string, []byte)) error {
+// readPages reads all pages of one list. It leaves out items without a name or with the
+// name of an earlier one, and bounds the number of pages and items. A server that repeats
+// a cursor is an error: it would never end.
+func (p *listReader) readPages(ctx context.Context, method, list, key string, add func(string, []byte)) error {
 	seen := map[string]struct{}{}
 	var cursor []byte
 	for range maxPages {
-		result, err := p.l.roundTrip(ctx, method, p.params(cursor), nil)
-		if missing(err) {
-			return nil // declared, and not there: nothing is
+		result, err := p.link.roundTrip(ctx, method, p.pageParams(cursor), nil)
+		if isMethodMissing(err) {
+			return nil // the capability is declared but the method is missing: the list is empty
 		}
 		if err != nil {
 			return err
 		}
-		p.freshness(result)
+		// All lists share one lifetime: that of the page that expires first.
+		p.shortenTTL(result)
 		items := wire.Get(result, list)
-		if len(items) > 0 && items[0] != '[' && !wire.IsNull(items) { // absent and null are what some make of none
-			return junctor.Errorf(junctor.CodeUpstream, "server %s answers %s with %q that are no list", p.s.o.ID, method, list)
+		if len(items) > 0 && items[0] != '[' && !wire.IsNull(items) { // some servers omit an empty list or write null
+			return junctor.Errorf(junctor.CodeUpstream, "server %s answers %s with %q that are no list", p.server.opts.ID, method, list)
 		}
 		for raw := range wire.Elements(items) {
 			name, ok := wire.String(wire.Get(raw, key))
 			if _, twice := seen[name]; !ok || name == "" || twice {
-				p.s.o.limits.warn(p.s.o.Logger, "an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", p.s.o.said(name))
+				p.server.opts.limits.warnOnce(p.server.opts.Logger, "an item of a server's list was left out: it has no name, or another's", "server", p.server.opts.ID, "list", list, "name", p.server.opts.quoteText(name))
 				continue
 			}
 			seen[name] = struct{}{}
-			if raw, ok = p.s.clean(raw, key, name); !ok {
-				p.s.o.limits.warn(p.s.o.Logger, "an item of a server's list was left out: its name holds a credential of the server", "server", p.s.o.ID, "list", list)
+			if raw, ok = p.server.scrubItem(raw, key, name); !ok {
+				p.server.opts.limits.warnOnce(p.server.opts.Logger, "an item of a server's list was left out: its name holds a credential of the server", "server", p.server.opts.ID, "list", list)
 				continue
 			}
 			if len(seen) > maxItems {
-				return junctor.Errorf(junctor.CodeTooLarge, "server %s lists more than %d %s", p.s.o.ID, maxItems, list)
+				return junctor.Errorf(junctor.CodeTooLarge, "server %s lists more than %d %s", p.server.opts.ID, maxItems, list)
 			}
 			add(name, raw)
 		}
@@ -254,19 +274,19 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 			return nil
 		}
 		if bytes.Equal(next, cursor) {
-			return junctor.Errorf(junctor.CodeUpstream, "server %s gives the same page of its %s again and again", p.s.o.ID, list)
+			return junctor.Errorf(junctor.CodeUpstream, "server %s gives the same page of its %s again and again", p.server.opts.ID, list)
 		}
 		cursor = slices.Clone(next)
 	}
-	return junctor.Errorf(junctor.CodeTooLarge, "server %s has more than %d pages of %s", p.s.o.ID, maxPages, list)
+	return junctor.Errorf(junctor.CodeTooLarge, "server %s has more than %d pages of %s", p.server.opts.ID, maxPages, list)
 }
 
-// clean takes what is secret about the server out of an item of its lists, which
-// are kept and shown to everybody. It cannot where the item's name has it: by
-// that the server is asked.
-func (s *Server) clean(raw []byte, key, name string) ([]byte, bool) {
+// scrubItem removes the server's secrets from an item of its lists, which are stored and
+// shown to all. It returns false if the item's name has one: the name must reach the
+// server unchanged.
+func (s *Server) scrubItem(raw []byte, key, name string) ([]byte, bool) {
 	text := string(raw)
-	scrubbed := s.o.Scrub(text)
+	scrubbed := s.opts.Scrub(text)
 	if scrubbed == text {
 		return raw, true
 	}
@@ -274,20 +294,21 @@ func (s *Server) clean(raw []byte, key, name string) ([]byte, bool) {
 	return []byte(scrubbed), same == name && wire.Check([]byte(scrubbed)) == nil
 }
 
-func (p *pager) params(cursor []byte) []byte {
+// pageParams are the params of the request for one page.
+func (p *listReader) pageParams(cursor []byte) []byte {
 	var members []wire.Member
 	if cursor != nil {
 		members = append(members, wire.Member{Key: "cursor", Value: cursor})
 	}
-	if p.l.modern() {
-		return p.s.o.bareParams(members...)
+	if p.link.isModern() {
+		return p.server.opts.baseParams(members...)
 	}
 	return wire.AppendObject(nil, nil, nil, members...)
 }
 
-// freshness takes the shortest time that any page counts for.
-func (p *pager) freshness(result []byte) {
-	if !p.l.modern() {
+// shortenTTL takes the lifetime of a page, if it is shorter than that of those before.
+func (p *listReader) shortenTTL(result []byte) {
+	if !p.link.isModern() {
 		return
 	}
 	if ms, ok := wire.Int(wire.Get(result, "ttlMs")); ok && ms > 0 {

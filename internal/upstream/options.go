@@ -12,100 +12,102 @@ import (
 	"github.com/junctor-mcp/junctor/internal/limit"
 )
 
-// Transport says how a server is reached.
+// Transport is the way to reach a server.
 type Transport string
 
-// The transports.
+// Values of Transport.
 const (
-	TransportHTTP  Transport = "http"  // Streamable HTTP of either era, and what a probe finds behind the URL
-	TransportSSE   Transport = "sse"   // HTTP+SSE of 2024-11-05
-	TransportStdio Transport = "stdio" // a command run here
+	TransportHTTP  Transport = "http"  // Streamable HTTP of either era; falls back to HTTP+SSE
+	TransportSSE   Transport = "sse"   // HTTP+SSE of 2024-11-05 only
+	TransportStdio Transport = "stdio" // a command that runs on this machine
 )
 
-// Options of a Server.
+// Options of a Server. New checks them and sets defaults.
 type Options struct {
-	ID        string // the server's id, for messages and logs
+	ID        string // for messages and logs
 	Transport Transport
-	URL       *url.URL // of TransportHTTP and TransportSSE
+	URL       *url.URL // for TransportHTTP and TransportSSE
 
-	// Client makes the exchanges that end, Stream those that go on: the first
-	// has limits on time and size, the second has none. Both come from egress.
+	// Client sends requests that end soon; it has limits on time and size. Stream sends
+	// those whose answers may be streams; it has none. Both come from egress.
 	Client, Stream *http.Client
 
-	// Header gives the credentials for a caller, read anew for each link that is
-	// opened; p is nil for what is done on nobody's behalf: listing, listening.
-	// It may be nil. Callers whose headers are equal share a link. It is asked for
-	// each call: it should remember.
+	// Header gives the credentials for a caller. p is nil for requests on nobody's
+	// behalf: reading lists and listening. Callers with equal headers share a link. It is
+	// called for each call, so it should cache. It may be nil.
 	Header func(ctx context.Context, p *junctor.Principal) (http.Header, error)
-	// Login is Header for a server that people log in to, and takes its place.
+	// Login takes the place of Header for a server that users log in to.
 	Login func(ctx context.Context, p *junctor.Principal) (Login, error)
-	// Refused is told when the server did not take such credentials: those of a
-	// user where Own is set, and else "". It may be nil.
+	// Refused is called when the server refused credentials: with the user if Own is set,
+	// otherwise with "". It may be nil.
 	Refused func(user string)
-	// Own, where it is set, says that users have credentials of their own: no two
-	// share a link, whatever Header gives them, and each has the HTTP clients that
-	// it gives, and so connections. Lists are never read on a user's link.
+	// Own is set if users have credentials of their own. Then no two users share a link,
+	// even with equal headers. Each user has the HTTP clients that Own gives, and so
+	// connections of their own. Lists are never read on a user's link.
 	Own func(user string) (client, stream *http.Client)
 
-	// OnDemand says that a refusal concerns the one call that was refused: there
-	// are calls that need no credentials, and a login brings others.
+	// OnDemand means that a refusal concerns one call only: other calls may need no
+	// credentials, and a login may change the answer. The breaker then ignores refusals.
 	OnDemand bool
 
-	Command *Command // of TransportStdio
+	Command *Command // for TransportStdio
 
-	// Known is what the server offered when it was last seen: it is offered
-	// until the server has answered. With it a server that is away is no error.
+	// Known is the offer that was stored when the server was last seen. It is offered
+	// until the server has been listed. With it, an unreachable server is no error of
+	// Offer.
 	Known *catalog.Offer
 
 	Isolation   junctor.Isolation // who shares a link; "" is shared
-	MaxSessions int               // links, and so processes, at a time; 0 is the usual number
+	MaxSessions int               // links, and so processes, at a time; 0 is the default of maxLinks
 
-	// Isolated is why each client has links of its own whatever Isolation says:
-	// the server has been seen to need that. "" is not. OnIsolated is told when
-	// it comes to that, to store it; it may be nil.
+	// Isolated is why each client has links of its own, whatever Isolation says: an
+	// earlier run has seen that the server needs it. "" means that it has not. OnIsolated
+	// is called when that is found out, so that the reason can be stored; it may be nil.
 	Isolated   string
 	OnIsolated func(why string)
 
-	// OnRefusedInput is told when people were not asked for what the server wanted
-	// of them, at most once in a while. It may be nil.
+	// OnRefusedInput is called when the server asked people for something that is not
+	// passed on, with the reason. Calls are limited like log messages. It may be nil.
 	OnRefusedInput func(why string)
 
-	limits *limits // of all links together
+	limits *serverLimits // of all links together
 
-	// Scrub takes what is secret about the server out of what it said, before
-	// that is shown, logged or kept; nil leaves it.
+	// Scrub removes the server's secrets from text of the server before it is shown,
+	// logged or kept. nil changes nothing.
 	Scrub func(string) string
 
-	Traced   bool   // what _meta says of the trace of a call is sent as headers too
-	Version  string // of this program, told to servers
+	Traced   bool   // also send the trace of a call, from its _meta, as HTTP headers
+	Version  string // of this program, sent to servers
 	Logger   *slog.Logger
 	Now      func() time.Time  // nil is time.Now
-	TTL      time.Duration     // after which a list is read again; 0 is 5 min
+	TTL      time.Duration     // time after which lists are read again; 0 is 5 min
 	MaxBytes int64             // of one message; 0 is 10 MiB
-	Bytes    *limit.ByteBudget // bounds the bytes of answers in flight; nil does not
-	Tenant   junctor.TenantID  // that the server is of
+	Bytes    *limit.ByteBudget // budget for the bytes of answers in memory; nil is unlimited
+	Tenant   junctor.TenantID  // of the server
 	Timeouts Timeouts
 }
 
-// Timeouts of a Server. A zero one has the default that stands beside it.
+// Timeouts of a Server. A value of 0 means the default, which each comment names.
 type Timeouts struct {
 	Connect time.Duration // one attempt to open a link: 10 s, and 60 s to start a process
-	List    time.Duration // reading all that a server offers: 20 s
-	Gather  time.Duration // how long a question waits for others, to be asked together: 20 ms
-	Park    time.Duration // a call that waits for its client's answers: 10 min
-	Idle    time.Duration // until a link that nobody uses is closed: 5 min
+	List    time.Duration // reading all lists: 20 s
+	Gather  time.Duration // a server's question waits so long for others, to be asked together: 20 ms
+	Park    time.Duration // a parked call waits so long for its client's answers: 10 min
+	Idle    time.Duration // an unused link is closed after: 5 min
 }
 
-// issuerServer is the issuer of a server as a party.
+// issuerServer marks a limit.Party that is a server and no principal.
 const issuerServer = "server"
 
-// party is the server itself: whose memory an answer takes that is read before it is
-// known whose call it answers.
-func (o *Options) party() limit.Party {
+// serverParty is the server itself as a party of the byte budget. It pays for messages
+// that are read before their call is known.
+func (o *Options) serverParty() limit.Party {
 	return limit.Party{Tenant: o.Tenant, Issuer: issuerServer, Subject: o.ID}
 }
 
-func (o *Options) check() error {
+// validate returns an error if the options cannot make a Server. Errors with CodeInvalid
+// are for the author of the definition, those with CodeInternal for the program.
+func (o *Options) validate() error {
 	fault := func(what string) error {
 		return junctor.Errorf(junctor.CodeInvalid, "server %s: %s", o.ID, what)
 	}
@@ -136,11 +138,12 @@ func (o *Options) check() error {
 	return nil
 }
 
+// setDefaults fills in the fields that are not set.
 func (o *Options) setDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.limits = newLimits(time.Now)
+	o.limits = newServerLimits(time.Now)
 	set := func(d *time.Duration, to time.Duration) {
 		if *d <= 0 {
 			*d = to
@@ -148,7 +151,7 @@ func (o *Options) setDefaults() {
 	}
 	set(&o.TTL, 5*time.Minute)
 	if o.Transport == TransportStdio {
-		set(&o.Timeouts.Connect, time.Minute) // it may have to be fetched first
+		set(&o.Timeouts.Connect, time.Minute) // npx and similar commands download the program first
 	}
 	set(&o.Timeouts.Connect, 10*time.Second)
 	set(&o.Timeouts.List, 20*time.Second)

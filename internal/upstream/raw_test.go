@@ -342,7 +342,7 @@ func TestBreaker(t *testing.T) {
 			t.Fatal("a server that fails answered")
 		}
 	}
-	if n := asked.Load(); n > 2*breakAfter {
+	if n := asked.Load(); n > 2*failuresToOpen {
 		t.Errorf("a server that fails was asked %d times", n)
 	}
 	if e := junctor.AsError(last); e.Code != junctor.CodeUnavailable || e.RetryAfter <= 0 || s.State().Connected {
@@ -457,8 +457,8 @@ func FuzzOutgoing(f *testing.F) {
 			t.Skip()
 		}
 		req := &catalog.Request{Kind: junctor.KindTool, Name: name, Params: params, Arguments: wire.Get(params, "arguments"), Meta: wire.Get(params, "_meta")}
-		b := s.newOutbound()
-		b.write(s, req, modern, "7")
+		b := s.newParamsBuilder()
+		b.writeParams(s, req, modern, "7")
 		out := b.params
 		if err := wire.Check(out); err != nil {
 			t.Fatalf("%s: %v", out, err)

@@ -9,19 +9,20 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Prefixes of the state that a caller brings back: a modern server's own, or
-// the handle of a call that waits here.
+// Prefixes of requestState, which a caller sends back with its answers. They tell apart
+// the state of a modern server and the handle of a call that is parked here.
 const (
-	stateModern = "m"
-	stateParked = "p"
+	statePrefixModern = "m"
+	statePrefixParked = "p"
 )
 
-// maxTTL is the longest that a server may have its answers kept.
+// maxTTL bounds how long a server may have its answers cached.
 const maxTTL = 24 * time.Hour
 
-// shape makes a result of what a server answered. The body is ours: what is for
-// this hop alone is taken out in place.
-func (s *Server) shape(req *catalog.Request, body []byte, modern bool) (catalog.Result, error) {
+// shapeResult makes a result from the body of an answer. It checks the form of the body,
+// and removes the members for this hop in place: the body belongs to the caller of
+// shapeResult.
+func (s *Server) shapeResult(req *catalog.Request, body []byte, modern bool) (catalog.Result, error) {
 	var res catalog.Result
 	if req.Kind == junctor.KindTool {
 		res.IsError = string(wire.Get(body, "isError")) == "true"
@@ -29,10 +30,10 @@ func (s *Server) shape(req *catalog.Request, body []byte, modern bool) (catalog.
 	var drops [4]string
 	drop := drops[:0]
 	var add []wire.Member
-	if task := madeTask(req, body, modern); task != nil {
+	if task := taskFromResult(req, body, modern); task != nil {
 		body, res.Task = task, true
 	} else if modern {
-		state, err := s.modernParts(body, &res)
+		state, err := s.readModernMembers(body, &res)
 		if err != nil {
 			return catalog.Result{}, err
 		}
@@ -43,7 +44,7 @@ func (s *Server) shape(req *catalog.Request, body []byte, modern bool) (catalog.
 	}
 	if !res.Input && !res.Task {
 		if why := checkShape(req.Kind, body); why != "" {
-			return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "server %s answered with a result that does not fit MCP: %s; its author has to correct that", s.o.ID, why)
+			return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "server %s answered with a result that does not fit MCP: %s; its author has to correct that", s.opts.ID, why)
 		}
 	}
 	if meta := wire.Get(body, "_meta"); meta != nil && bytes.Contains(meta, []byte(wire.MetaPrefix)) {
@@ -60,23 +61,24 @@ func (s *Server) shape(req *catalog.Request, body []byte, modern bool) (catalog.
 	return res, nil
 }
 
-// modernParts reads what a modern result says of itself. state is the one to be
-// brought back; nil is none.
-func (s *Server) modernParts(body []byte, res *catalog.Result) (state []byte, err error) {
+// readModernMembers reads the members that a modern result has for this hop: its type,
+// its lifetime, and the request for input. state is the requestState for the caller; nil
+// if there is none. It refuses requests for input that people must not see.
+func (s *Server) readModernMembers(body []byte, res *catalog.Result) (state []byte, err error) {
 	kind, _ := wire.String(wire.Get(body, "resultType"))
 	switch kind {
 	case "", wire.ResultComplete:
 	case wire.ResultInputRequired:
 		res.Input = true
-		if err := s.o.checkInputs(wire.Get(body, "inputRequests")); err != nil {
+		if err := s.opts.checkInputRequests(wire.Get(body, "inputRequests")); err != nil {
 			return nil, err
 		}
 		if own, given := wire.String(wire.Get(body, "requestState")); given {
-			state = wire.AppendString(nil, stateModern+own)
+			state = wire.AppendString(nil, statePrefixModern+own)
 		}
 		return state, nil
 	default:
-		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s answered with a result of the type %q, which nobody asked for", s.o.ID, s.o.said(kind))
+		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s answered with a result of the type %q, which nobody asked for", s.opts.ID, s.opts.quoteText(kind))
 	}
 	if ms, ok := wire.Int(wire.Get(body, "ttlMs")); ok && ms > 0 {
 		res.TTL = time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond

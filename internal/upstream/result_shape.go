@@ -7,41 +7,43 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// checkShape says in which place a server's result is not what MCP has there; ""
-// where it fits. It looks at the members that clients rely on. Members that it does
-// not know, and content of kinds that are still to come, pass.
+// checkShape says at which place a server's result does not fit MCP; "" if it fits. It
+// checks the members that clients rely on. Unknown members, and content of unknown types,
+// pass.
 func checkShape(kind junctor.Kind, body []byte) string {
 	switch kind {
 	case junctor.KindTool:
 		return checkToolResult(body)
 	case junctor.KindResource:
-		return checkEach(body, "contents", checkContents)
+		return checkElements(body, "contents", checkContents)
 	case junctor.KindPrompt:
-		return checkEach(body, "messages", checkMessage)
+		return checkElements(body, "messages", checkMessage)
 	case junctor.KindCompletion:
-		return checkEach(wire.Get(body, "completion"), "values", wantString)
+		return checkElements(wire.Get(body, "completion"), "values", checkString)
 	default:
 		return ""
 	}
 }
 
+// checkToolResult checks the result of a tool.
 func checkToolResult(body []byte) string {
 	if flag := wire.Get(body, "isError"); flag != nil && string(flag) != "true" && string(flag) != "false" {
 		return "isError is not true or false"
 	}
 	if wire.Get(body, "content") == nil {
-		// Older servers give one or the other; what is neither is no result.
+		// Some older servers send one of these instead of content. A body with none of
+		// the three is no result.
 		if wire.Get(body, "structuredContent") == nil && wire.Get(body, "toolResult") == nil {
 			return "it has no content"
 		}
 		return ""
 	}
-	return checkEach(body, "content", checkBlock)
+	return checkElements(body, "content", checkContentBlock)
 }
 
-// checkEach holds the elements of a list, which must be there, to a check. Null is
-// what some servers write for an empty one.
-func checkEach(body []byte, key string, check func(element []byte, at string) string) string {
+// checkElements checks each element of a list, which must exist. Null passes: some
+// servers write it for an empty list.
+func checkElements(body []byte, key string, check func(element []byte, at string) string) string {
 	list := wire.Get(body, key)
 	if wire.IsNull(list) {
 		return ""
@@ -59,8 +61,8 @@ func checkEach(body []byte, key string, check func(element []byte, at string) st
 	return ""
 }
 
-// checkBlock holds one piece of content to its kind.
-func checkBlock(block []byte, at string) string {
+// checkContentBlock checks one block of content by its type.
+func checkContentBlock(block []byte, at string) string {
 	if len(block) == 0 || block[0] != '{' {
 		return at + " is not an object"
 	}
@@ -70,22 +72,23 @@ func checkBlock(block []byte, at string) string {
 	}
 	switch kind {
 	case "text":
-		return wantString(wire.Get(block, "text"), at+".text")
+		return checkString(wire.Get(block, "text"), at+".text")
 	case "image", "audio":
-		if why := wantString(wire.Get(block, "data"), at+".data"); why != "" {
+		if why := checkString(wire.Get(block, "data"), at+".data"); why != "" {
 			return why
 		}
-		return wantString(wire.Get(block, "mimeType"), at+".mimeType")
+		return checkString(wire.Get(block, "mimeType"), at+".mimeType")
 	case "resource_link":
-		return wantString(wire.Get(block, "uri"), at+".uri")
+		return checkString(wire.Get(block, "uri"), at+".uri")
 	case "resource":
 		return checkContents(wire.Get(block, "resource"), at+".resource")
 	}
 	return ""
 }
 
+// checkContents checks the contents of one resource.
 func checkContents(contents []byte, at string) string {
-	if why := wantString(wire.Get(contents, "uri"), at+".uri"); why != "" {
+	if why := checkString(wire.Get(contents, "uri"), at+".uri"); why != "" {
 		return why
 	}
 	for _, key := range []string{"text", "blob"} {
@@ -96,16 +99,19 @@ func checkContents(contents []byte, at string) string {
 	return ""
 }
 
+// checkMessage checks one message of a prompt.
 func checkMessage(message []byte, at string) string {
 	if role, _ := wire.String(wire.Get(message, "role")); role != "user" && role != "assistant" {
 		return at + ".role is not user or assistant"
 	}
-	return checkBlock(wire.Get(message, "content"), at+".content")
+	return checkContentBlock(wire.Get(message, "content"), at+".content")
 }
 
+// isString reports whether raw JSON is a string.
 func isString(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
 
-func wantString(value []byte, at string) string {
+// checkString is a check for checkElements: the value must be a string.
+func checkString(value []byte, at string) string {
 	if isString(value) {
 		return ""
 	}

@@ -64,7 +64,7 @@ func TestResultThatIsNoneIsNoSuccess(t *testing.T) {
 			}
 			continue
 		}
-		if e := junctor.AsError(err); err == nil || e.Code != junctor.CodeUpstream || !strings.Contains(e.Message, c.why) || !strings.Contains(e.Message, s.o.ID) {
+		if e := junctor.AsError(err); err == nil || e.Code != junctor.CodeUpstream || !strings.Contains(e.Message, c.why) || !strings.Contains(e.Message, s.opts.ID) {
 			t.Errorf("%s %s: %+v, %v; want %q", c.kind, c.result, res, err, c.why)
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// RootsChanged takes that a client has other roots now. The legacy servers that
-// hold a session for it, or for its principal alone, are told with the next call
-// on that session, which is who can answer when they ask what the roots are.
+// RootsChanged records that the roots of a client changed. Legacy servers with a session
+// for this client, or for its principal alone, are notified with the next call on that
+// session: only a running call can answer when they ask for the new roots.
 func (s *Server) RootsChanged(p *junctor.Principal, client string) {
-	party := partyOf(p)
+	party := principalKey(p)
 	if party == "" || client == "" {
 		return
 	}
@@ -19,25 +19,25 @@ func (s *Server) RootsChanged(p *junctor.Principal, client string) {
 	defer s.mu.Unlock()
 	for _, sess := range s.sessions {
 		a := &sess.access
-		theirs := a.who == party // of all clients of the principal
-		if a.sole {
-			theirs = a.client == client && partyOf(a.principal) == party
+		theirs := a.holder == party // the session belongs to the principal
+		if a.singleClient {
+			theirs = a.clientSession == client && principalKey(a.principal) == party
 		}
-		if theirs && abilitiesOf(a.caps).roots {
-			sess.rooted.Store(true)
+		if theirs && abilitiesOf(a.capabilities).roots {
+			sess.rootsChanged.Store(true)
 		}
 	}
 }
 
-// tellRoots tells the server of a session that its client's roots changed, if
-// they did, and gives it the time to ask what they are.
-func (s *Server) tellRoots(ctx context.Context, sess *session) {
-	if !sess.rooted.Swap(false) {
+// notifyRootsChanged notifies the server of a session if its client's roots changed, and
+// gives it time to ask for them.
+func (s *Server) notifyRootsChanged(ctx context.Context, sess *session) {
+	if !sess.rootsChanged.Swap(false) {
 		return
 	}
-	// A link that is broken shows in the call; a server may not care.
+	// The call that follows shows whether the link is broken.
 	_ = sess.link.notify(ctx, wire.NoteRootsListChanged, nil)
-	if pause(ctx, takeIn) != nil {
-		sess.rooted.Store(true) // who called went away: the next one tells
+	if waitContext(ctx, answerSettleTime) != nil {
+		sess.rootsChanged.Store(true) // the caller gave up: the next call notifies
 	}
 }

@@ -12,89 +12,111 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Server is one MCP server as a backend. It connects when it is first used.
+// Server is one MCP server as a backend. It connects when it is first used. All methods
+// are safe for use by several goroutines. Close must be called once at the end.
 type Server struct {
-	o       Options
-	info    []byte // clientInfo, as it is sent
-	opener  *opener
-	breaker breaker
+	opts       Options
+	clientInfo []byte // as it is sent in handshakes
+	linkOpener *linkOpener
+	breaker    breaker
 
-	outbounds  sync.Pool
-	tokens     atomic.Uint64
-	isolated   atomic.Pointer[string] // why; nil is not
-	offers     atomic.Pointer[listed]
-	lastDigest atomic.Pointer[digested]
-	reading    chan struct{} // holds one while the offer is read
+	// paramBuilders holds *paramsBuilder for reuse: calls are frequent and their buffers
+	// large.
+	paramBuilders sync.Pool
+	lastToken     atomic.Uint64 // the last progress token that was given
+	// isolationReason says why clients no longer share links, whatever the setting is. It
+	// is nil while they do, and never becomes nil again.
+	isolationReason atomic.Pointer[string]
+	// lastOffer is what the server offered when it was last listed; nil before that.
+	lastOffer  atomic.Pointer[listedOffer]
+	lastDigest atomic.Pointer[headerDigest] // of the credentials of the last call
+	// listing is a lock as a channel, so that waiting for it can end with a context. Its
+	// holder reads the lists or changes lastOffer based on its old value.
+	listing chan struct{}
 
-	conditional conditional
-	pages       pages
+	conditional conditionalTools
+	pageCache   pageCache
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	jobs   jobs
+	// background are the goroutines that outlive a call. Close waits for them.
+	background backgroundGroup
 
-	mu          sync.Mutex
-	closed      bool
-	sessions    map[string]*session
-	live        map[*session]struct{}     // those with links that are not closed
-	own         map[string]map[string]int // URIs that callers wait to hear of on their own sessions, by the session's key
-	tidying     *time.Timer
-	followed    *session // whose stream is listened to; it may be over
-	parked      map[string]*call
-	taskCalls   map[string]*call       // that wait for the results of tasks, by the ids that their principals know
-	openedTasks map[string]*openedTask // by the same
-	taskStreams int                    // that are open for one task each
+	mu     sync.Mutex
+	closed bool
+	// sessions is the table of links that new calls may use, by linkAccess.linkKey.
+	sessions map[string]*session
+	// live are all sessions whose links are not closed yet, including those that were
+	// removed from the table and still have calls.
+	live map[*session]struct{}
+	// ownSubscribers counts the subscribers of resources on callers' own sessions: by the
+	// session's key, then by URI.
+	ownSubscribers map[string]map[string]int
+	cleanupTimer   *time.Timer
+	// followedSession is the session whose stream followServer listens to. It may have
+	// ended.
+	followedSession *session
+	// parkedCalls wait for the answers of their clients, by the handle in requestState.
+	parkedCalls map[string]*interactiveCall
+	// taskCalls are the open requests for results of legacy tasks, by the task ids that
+	// principals know.
+	taskCalls   map[string]*interactiveCall
+	openedTasks map[string]*openedTask // by the same ids
+	taskStreams int                    // open streams for one task each
 	state       State
 
-	watch watch
+	watch changeWatch
 }
 
-// New checks the options. Nothing is dialled or started before it is needed.
+// New checks the options and makes a Server. It dials and starts nothing.
 func New(o Options) (*Server, error) {
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	o.setDefaults()
 	s := &Server{
-		o: o, info: o.clientInfo(), reading: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now, onDemand: o.OnDemand},
-		sessions: map[string]*session{}, live: map[*session]struct{}{}, own: map[string]map[string]int{}, parked: map[string]*call{},
-		taskCalls: map[string]*call{}, openedTasks: map[string]*openedTask{},
-		watch: newWatch(),
+		opts: o, clientInfo: o.clientInfo(), listing: make(chan struct{}, 1), breaker: breaker{serverID: o.ID, now: o.Now, retriesRefused: o.OnDemand},
+		sessions: map[string]*session{}, live: map[*session]struct{}{}, ownSubscribers: map[string]map[string]int{}, parkedCalls: map[string]*interactiveCall{},
+		taskCalls: map[string]*interactiveCall{}, openedTasks: map[string]*openedTask{},
+		watch: newChangeWatch(),
 	}
-	s.opener = &opener{o: &s.o, mirrors: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
+	s.linkOpener = &linkOpener{opts: &s.opts, paramHeaders: func(tool string) []wire.ParamHeader { return s.knownTools()[tool].paramHeaders }}
 	if o.Isolated != "" {
-		s.isolated.Store(&o.Isolated)
+		s.isolationReason.Store(&o.Isolated)
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if o.Known != nil {
-		s.offers.Store(newListed(o.Known, time.Time{}, 0))
+		s.lastOffer.Store(newListedOffer(o.Known, time.Time{}, 0))
 		s.conditional.tools = slices.DeleteFunc(slices.Clone(o.Known.Tools), func(t catalog.ToolDef) bool { return !t.Conditional })
-		s.conditional.plain = without(o.Known.Tools, s.conditional.tools)
+		s.conditional.unconditional = excludeTools(o.Known.Tools, s.conditional.tools)
 	}
 	return s, nil
 }
 
-// Close ends every link and child, and the calls on them. It waits for them. The
-// connections that nobody uses are the clients', which other servers share.
+// Close ends all links and child processes, and the calls on them. It waits until they
+// have ended. Idle connections stay open: they belong to the HTTP clients, which other
+// servers share.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
-	if s.tidying != nil {
-		s.tidying.Stop()
+	if s.cleanupTimer != nil {
+		s.cleanupTimer.Stop()
 	}
-	for handle, c := range s.parked {
-		c.timer.Stop()
+	for handle, c := range s.parkedCalls {
+		c.expiryTimer.Stop()
 		c.cancel()
-		delete(s.parked, handle)
+		delete(s.parkedCalls, handle)
 	}
 	s.mu.Unlock()
+	// Background goroutines end before the links are closed: one of them might be opening
+	// a link, which would be missed.
 	s.cancel()
-	s.watch.updates.close()
-	s.jobs.close()
+	s.watch.updatePacer.close()
+	s.background.close()
 	s.mu.Lock()
 	left := make([]*session, 0, len(s.live))
 	for sess := range s.live {
-		s.remove(sess)
+		s.removeFromTable(sess)
 		left = append(left, sess)
 	}
 	s.mu.Unlock()
@@ -105,17 +127,17 @@ func (s *Server) Close() {
 	closing.Wait()
 }
 
-// State is how a server is doing.
+// State is a snapshot of the condition of a server, for the API.
 type State struct {
-	Era       string        // modern or legacy; "" before it has answered
-	Version   string        // the protocol version that is spoken
-	Transport Transport     // as found: sse where the probe fell back to it
-	Name      string        // serverInfo, for display
-	Release   string        // its version, for display
-	Connected bool          // it answered when it was last asked
-	LastError string        // why not; "" when Connected
-	LastSeen  time.Time     // when it last answered
-	Latency   time.Duration // of its last answer
+	Era       string        // modern or legacy; "" before the first answer
+	Version   string        // protocol version in use
+	Transport Transport     // as detected: sse if the server speaks nothing newer
+	Name      string        // from serverInfo, for display
+	Release   string        // version from serverInfo, for display
+	Connected bool          // the last request got an answer
+	LastError string        // why not; "" if Connected
+	LastSeen  time.Time     // time of the last answer
+	Latency   time.Duration // of the last answer
 	Tools     int
 	Resources int
 	Templates int
@@ -124,30 +146,32 @@ type State struct {
 	Processes int // of a command
 	Parked    int // calls that wait for their clients
 	Isolation junctor.Isolation
-	Isolated  string // why Isolation is not as it was set; "" where it is
+	Isolated  string // why Isolation differs from the setting; "" if it does not
 }
 
-// State is how the server is doing now.
+// State gives the current state of the server.
 func (s *Server) State() State {
 	s.mu.Lock()
 	st := s.state
-	st.Sessions, st.Parked = len(s.live), len(s.parked)
+	st.Sessions, st.Parked = len(s.live), len(s.parkedCalls)
 	s.mu.Unlock()
 	if st.Transport == "" {
-		st.Transport = s.o.Transport
+		st.Transport = s.opts.Transport
 	}
-	st.Isolation = s.isolation()
-	if why := s.isolated.Load(); why != nil {
+	st.Isolation = s.effectiveIsolation()
+	if why := s.isolationReason.Load(); why != nil {
 		st.Isolated = *why
 	}
-	if s.o.Command != nil {
-		st.Processes = s.o.Command.crew.count()
+	if s.opts.Command != nil {
+		st.Processes = s.opts.Command.pool.countRunning()
 	}
-	st.count(s.known())
+	st.countItems(s.knownOffer())
 	return st
 }
 
-func (st *State) count(o *catalog.Offer) {
+// countItems fills in how many items an offer has. Versions of one tool count once. o may
+// be nil.
+func (st *State) countItems(o *catalog.Offer) {
 	if o == nil {
 		return
 	}
@@ -158,34 +182,36 @@ func (st *State) count(o *catalog.Offer) {
 	st.Tools, st.Resources, st.Templates, st.Prompts = len(names), len(o.Resources), len(o.Templates), len(o.Prompts)
 }
 
-// describe fills in what a link's handshake said.
-func (st *State) describe(l link, o *Options) {
-	st.Era, st.Version = string(mannerLegacy), l.version()
-	if l.modern() {
-		st.Era = string(mannerModern)
+// addHandshake fills in what a link's handshake told. The texts come from the server, so
+// they are scrubbed and cut.
+func (st *State) addHandshake(l link, o *Options) {
+	st.Era, st.Version = string(eraLegacy), l.protocolVersion()
+	if l.isModern() {
+		st.Era = string(eraModern)
 	}
-	st.Name, _ = wire.String(wire.Get(l.info(), "name"))
-	st.Release, _ = wire.String(wire.Get(l.info(), "version"))
-	st.Name, st.Release = o.said(st.Name), o.said(st.Release)
+	st.Name, _ = wire.String(wire.Get(l.serverInfo(), "name"))
+	st.Release, _ = wire.String(wire.Get(l.serverInfo(), "version"))
+	st.Name, st.Release = o.quoteText(st.Name), o.quoteText(st.Release)
 	if _, ok := l.(*sseLink); ok {
 		st.Transport = TransportSSE
 	}
 }
 
-// saw notes how the server answered, over l where that is known.
-func (s *Server) saw(l link, took time.Duration, err error) {
+// recordAnswer updates the state after an attempt to use the server: err is why it
+// failed, or nil. l is the link of the answer; it may be nil if err is not.
+func (s *Server) recordAnswer(l link, took time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return
 	}
 	if err != nil {
-		s.state.Connected, s.state.LastError = false, s.o.Scrub(describeError(err))
+		s.state.Connected, s.state.LastError = false, s.opts.Scrub(describeError(err))
 		return
 	}
 	s.state.Connected, s.state.LastError = true, ""
-	s.state.LastSeen, s.state.Latency = s.o.Now(), took
-	if s.state.Era == "" || s.state.Version != l.version() {
-		s.state.describe(l, &s.o)
+	s.state.LastSeen, s.state.Latency = s.opts.Now(), took
+	if s.state.Era == "" || s.state.Version != l.protocolVersion() {
+		s.state.addHandshake(l, &s.opts)
 	}
 }

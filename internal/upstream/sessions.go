@@ -13,37 +13,44 @@ import (
 )
 
 const (
-	streamUp        = time.Second // how long a session's own stream is waited for
-	connectTries    = 3           // where the server did not answer in time
-	firstReconnect  = 100 * time.Millisecond
-	mostReconnected = 2 * time.Second
+	// streamWait is how long a call waits for the session's own event stream. A server
+	// that never opens one must not block calls.
+	streamWait          = time.Second
+	maxConnectTries     = 3 // if the server did not answer in time
+	firstReconnectDelay = 100 * time.Millisecond
+	maxReconnectDelay   = 2 * time.Second
 )
 
-// session is a link and who uses it.
+// session is a link and its users. It is in the table of its Server from the moment when
+// opening begins: others who need the same link wait for ready.
 type session struct {
-	credentials string // which ones, as a digest
-	owner       string // the user whose they are; "" where they are everybody's
-	ready       chan struct{}
-	link        link  // once ready
-	err         error // once ready: why there is none
-	levels      levels
-	asking      bool        // the server may ask on it
-	introduced  atomic.Bool // its first call has come
-	rooted      atomic.Bool // the client has other roots than the server was told of
-	hearing     atomic.Bool // its own stream is listened to
-	closing     sync.Once
+	credentialsDigest string // names the credentials, see linkAccess
+	credentialsOwner  string // user whose credentials they are; "" if they are shared
+	// ready is closed when opening has ended. link and err must not be read before that.
+	ready        chan struct{}
+	link         link  // nil if err is set
+	err          error // why opening failed
+	logLevel     logLevel
+	mayAsk       bool        // the server may send requests on it
+	hadFirstCall atomic.Bool // the initial requests of the server were answered
+	rootsChanged atomic.Bool // since the server was last notified of roots
+	listening    atomic.Bool // somebody listens to its own stream
+	closeOnce    sync.Once
 
-	// Under Server.mu.
-	keys   []string // under which it is in the table
-	access access   // whose it is
-	users  users
-	calls  int
-	used   time.Time
-	tasks  map[string]*openedTask // under way on it, by the server's ids
-	gone   bool                   // no longer in the table: closed with its last call
+	// Server.mu guards the fields below.
+	tableKeys   []string   // of Server.sessions; the first also names it in ownSubscribers
+	access      linkAccess // with which it was opened
+	users       sessionUsers
+	activeCalls int
+	lastUsed    time.Time
+	tasks       map[string]*openedTask // open tasks on it, by the server's ids
+	// removed says that the session is no longer in the table. It is closed when its last
+	// call ends.
+	removed bool
 }
 
-func (sess *session) opening() bool {
+// isOpening reports whether the link is still being opened.
+func (sess *session) isOpening() bool {
 	select {
 	case <-sess.ready:
 		return false
@@ -52,18 +59,19 @@ func (sess *session) opening() bool {
 	}
 }
 
-// acquire gives the session for a, opening it if there is none. It counts as
-// used until release.
-func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
-	if err := s.breaker.allow(a.credentials); err != nil {
+// acquireSession gives the session for a, and opens one if there is none. The caller must
+// call releaseSession. The breaker may refuse. An error of opening goes to all who wait
+// for the same session.
+func (s *Server) acquireSession(ctx context.Context, a linkAccess) (*session, error) {
+	if err := s.breaker.checkAllowed(a.credentialsDigest); err != nil {
 		return nil, err
 	}
 	for {
-		sess, first, err := s.find(a)
+		sess, first, err := s.findSession(a)
 		if err != nil {
 			return nil, err
 		}
-		if first != nil { // it tells whether this one is needed
+		if first != nil { // its era decides whether another session is needed at all
 			select {
 			case <-first.ready:
 				continue
@@ -83,149 +91,163 @@ func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
 			}
 		}
 		if err != nil {
-			s.release(sess)
+			s.releaseSession(sess)
 			return nil, err
 		}
-		if held, ok := sess.link.(interface{ renew(l *Login) }); ok && a.login.Name != "" {
-			held.renew(&a.login)
+		if held, ok := sess.link.(interface{ renewLogin(l *Login) }); ok && a.login.Name != "" {
+			held.renewLogin(&a.login)
 		}
 		return sess, nil
 	}
 }
 
-// find gives the session for a and counts its use, or one that is being opened
-// and has to be waited for first.
-func (s *Server) find(a access) (sess, first *session, err error) {
-	known, _ := s.opener.knows()
-	key := a.key(known == mannerModern)
+// findSession gives the session for a and counts its use. Instead it may give first: a
+// session that is being opened, whose end the caller must wait for before it asks again.
+// A modern process would serve both, so no second one is started before that is known.
+func (s *Server) findSession(a linkAccess) (sess, first *session, err error) {
+	// The key depends on the era. While the era is unknown, the legacy key is used, which
+	// tells more callers apart.
+	known, _ := s.linkOpener.knownEra()
+	key := a.linkKey(known == eraModern)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sess = s.sessions[key]; sess == nil && s.o.Transport == TransportStdio {
-		// No process is started that another could stand in for.
+	if sess = s.sessions[key]; sess == nil && s.opts.Transport == TransportStdio {
+		// Any process can be listed or listened to. A new one is not started for that.
 		for _, other := range s.sessions {
 			switch {
-			case other.credentials != a.credentials:
-			case a.nobody:
+			case other.credentialsDigest != a.credentialsDigest:
+			case a.forListing:
 				sess = other
-			case known != mannerLegacy && other.access.who == a.who && other.opening():
-				return nil, other, nil // a modern one is shared whatever its callers declare
+			case known != eraLegacy && other.access.holder == a.holder && other.isOpening():
+				return nil, other, nil // if it turns out modern, callers with other capabilities share it
 			}
 		}
 	}
-	if sess == nil && a.lazy {
-		return nil, nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + s.o.ID + " is not running", Cause: errGone}
+	if sess == nil && a.existingOnly {
+		return nil, nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + s.opts.ID + " is not running", Cause: errNotBegun}
 	}
 	if sess == nil {
-		if sess, err = s.begin(key, a); err != nil {
+		if sess, err = s.beginSession(key, a); err != nil {
 			return nil, nil, err
 		}
 	}
-	sess.calls++
-	sess.users.add(&a)
+	sess.activeCalls++
+	sess.users.addUser(&a)
 	return sess, nil, nil
 }
 
-// begin starts to open a session; mu is held.
-func (s *Server) begin(key string, a access) (*session, error) {
+// beginSession adds a session to the table and opens its link in the background. If the
+// server has as many sessions as it may, an idle one is closed. The error has
+// CodeUnavailable if none is idle. mu is held.
+func (s *Server) beginSession(key string, a linkAccess) (*session, error) {
 	if s.closed {
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.o.ID)
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.opts.ID)
 	}
-	if most := s.most(); s.open() >= most && !s.evict() {
+	if most := s.maxLinks(); s.countOpen() >= most && !s.evictIdleSession() {
 		return nil, &junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second,
-			Message: "server " + s.o.ID + " has as many sessions as it may (" + strconv.Itoa(most) + "), and all are in use; try again, or raise its max_sessions",
+			Message: "server " + s.opts.ID + " has as many sessions as it may (" + strconv.Itoa(most) + "), and all are in use; try again, or raise its max_sessions",
 		}
 	}
-	a = a.kept()
+	a = a.copyForKeeping()
 	sess := &session{
-		keys: []string{key}, access: a, credentials: a.credentials, owner: a.owner, ready: make(chan struct{}), used: s.o.Now(), levels: levels{setting: make(chan struct{}, 1)},
-		asking: abilitiesOf(a.caps).any(),
+		tableKeys: []string{key}, access: a, credentialsDigest: a.credentialsDigest, credentialsOwner: a.credentialsOwner, ready: make(chan struct{}), lastUsed: s.opts.Now(), logLevel: logLevel{changing: make(chan struct{}, 1)},
+		mayAsk: abilitiesOf(a.capabilities).canAnswerAny(),
 	}
 	s.sessions[key] = sess
 	s.live[sess] = struct{}{}
-	// Opening goes on when the caller who began it is gone: others may wait.
-	s.jobs.start(func() { s.openLink(sess, a) })
-	s.tidyLater()
+	// Opening goes on if its caller gives up, since others may wait for it.
+	s.background.start(func() { s.openSession(sess, a) })
+	s.scheduleCleanup()
 	return sess, nil
 }
 
-// open counts the sessions that are in the table; mu is held.
-func (s *Server) open() int {
+// countOpen counts the sessions in the table that are not removed; mu is held.
+func (s *Server) countOpen() int {
 	n := 0
 	for sess := range s.live {
-		if !sess.gone {
+		if !sess.removed {
 			n++
 		}
 	}
 	return n
 }
 
-// openLink opens the link of a session.
-func (s *Server) openLink(sess *session, a access) {
+// openSession opens the link of a session, and then closes ready. If that fails, it
+// removes the session. A modern link gets a second key, under which callers with other
+// capabilities find it.
+func (s *Server) openSession(sess *session, a linkAccess) {
 	begun := time.Now()
-	op := opening{declared: a.caps, credentials: a.header, number: a.login.Number, most: s.most(), ambiguous: s.ambiguous(sess, a)}
-	if a.owner != "" {
-		op.client, op.stream = s.o.Own(a.owner)
+	// Sent once for the link: all callers with the same key have equal settings.
+	op := linkSettings{capabilities: a.capabilities, credentials: a.header, tokenNumber: a.login.Number, maxProcesses: s.maxLinks(), onAmbiguous: s.ambiguityHandler(sess, a)}
+	if a.credentialsOwner != "" {
+		op.client, op.stream = s.opts.Own(a.credentialsOwner)
 	}
-	l, err := s.connect(s.ctx, op)
+	l, err := s.connectWithRetries(s.ctx, op)
 	if err != nil {
-		s.breaker.failed(a.credentials, err)
-		if !s.refused(a.owner, err) {
-			s.saw(nil, 0, err)
+		s.breaker.recordFailure(a.credentialsDigest, err)
+		if !s.reportRefusal(a.credentialsOwner, err) {
+			s.recordAnswer(nil, 0, err)
 		}
 		sess.err = err
 		close(sess.ready)
-		s.drop(sess)
+		s.dropSession(sess)
 		return
 	}
-	s.breaker.succeeded(a.credentials)
-	s.saw(l, time.Since(begun), nil)
+	s.breaker.recordSuccess(a.credentialsDigest)
+	s.recordAnswer(l, time.Since(begun), nil)
 	sess.link = l
 	s.mu.Lock()
-	if key := a.key(true); l.modern() && s.sessions[key] == nil && !sess.gone {
-		sess.keys = append(sess.keys, key)
+	if key := a.linkKey(true); l.isModern() && s.sessions[key] == nil && !sess.removed {
+		sess.tableKeys = append(sess.tableKeys, key)
 		s.sessions[key] = sess
 	}
 	s.mu.Unlock()
-	subscribed := s.owned(sess)
-	if sess.asking || a.who != "" || len(subscribed) > 0 {
-		// The server may ask and tell on the session's own stream, which has to
-		// be there before the first call.
-		s.hearAlong(sess)
+	subscribed := s.subscribedURIs(sess)
+	if sess.mayAsk || a.holder != "" || len(subscribed) > 0 {
+		// The server may send requests and notifications on the session's own stream. It
+		// must exist before the first call, or the first ones are lost.
+		s.listenAndAwaitStream(sess)
 	}
 	for _, uri := range subscribed {
-		_ = s.subscribeLegacy(s.ctx, l, uri, true) // as before, or not at all
+		_ = s.subscribeLegacy(s.ctx, l, uri, true) // a server that refuses now keeps the session usable
 	}
 	close(sess.ready)
-	if sess.asking && a.owner == "" {
-		s.jobs.start(func() { s.lookAround(s.ctx, l) })
+	if sess.mayAsk && a.credentialsOwner == "" {
+		s.background.start(func() { s.findConditionalTools(s.ctx, l) })
 	}
 	s.wakeUp()
 }
 
-// deaf is the peer of a stream that is kept for its questions alone.
-type deaf struct{}
+// nopHandler ignores notifications and refuses requests. Handlers that need only one of
+// the two embed it.
+type nopHandler struct{}
 
-func (deaf) note(string, []byte) {}
-func (deaf) ask(context.Context, string, []byte) ([]byte, error) { //nolint:unparam // as peer wants it
+// handleNotification implements messageHandler.
+func (nopHandler) handleNotification(string, []byte) {}
+
+// answerRequest implements messageHandler.
+func (nopHandler) answerRequest(context.Context, string, []byte) ([]byte, error) { //nolint:unparam // messageHandler has this signature
 	return nil, &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
 }
 
-// connect opens a link, trying again what may be a passing trouble: a time-out
-// twice, a network error once, a refused credential never.
-func (s *Server) connect(ctx context.Context, op opening) (link, error) {
+// connectWithRetries opens a link. It retries errors that may pass: a time-out twice, a
+// network error once. It never retries refused credentials: repeated failures may lock an
+// account.
+func (s *Server) connectWithRetries(ctx context.Context, op linkSettings) (link, error) {
 	for try := 1; ; try++ {
-		attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
-		l, err := s.opener.open(attempt, op)
+		attempt, cancel := context.WithTimeout(ctx, s.opts.Timeouts.Connect)
+		l, err := s.linkOpener.openLink(attempt, op)
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return l, err
 		}
+		// By default an error is final.
 		most := 1
 		switch junctor.CodeOf(err) {
 		case junctor.CodeTimeout:
-			if s.o.Transport != TransportStdio { // a process that is slow to start is not made faster by another
-				most = connectTries
+			if s.opts.Transport != TransportStdio { // a second process would not start any faster
+				most = maxConnectTries
 			}
 		case junctor.CodeUnreachable:
 			most = 2
@@ -234,53 +256,56 @@ func (s *Server) connect(ctx context.Context, op opening) (link, error) {
 		if try >= most {
 			return nil, err
 		}
-		if err := pause(ctx, jitter(backoff(firstReconnect, mostReconnected, try-1))); err != nil {
+		if err := waitContext(ctx, addJitter(backoffDelay(firstReconnectDelay, maxReconnectDelay, try-1))); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// release gives a session back.
-func (s *Server) release(sess *session) {
+// releaseSession ends a use of a session. It closes a removed session with its last use.
+func (s *Server) releaseSession(sess *session) {
 	s.mu.Lock()
-	sess.calls--
-	sess.used = s.o.Now()
-	last := sess.gone && sess.calls == 0
+	sess.activeCalls--
+	sess.lastUsed = s.opts.Now()
+	last := sess.removed && sess.activeCalls == 0
 	s.mu.Unlock()
 	if last {
-		s.shut(sess)
+		s.closeInBackground(sess)
 	}
 }
 
-// drop takes a session out of the table: nobody begins anything on it any more.
-func (s *Server) drop(sess *session) {
+// dropSession removes a session from the table, so that no new call uses it. Running
+// calls go on.
+func (s *Server) dropSession(sess *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.retire(sess)
+	s.retireSession(sess)
 }
 
-// remove is drop with mu held, and without closing.
-func (s *Server) remove(sess *session) {
-	sess.gone = true
-	for _, key := range sess.keys {
+// removeFromTable is dropSession with mu held, and without closing the link.
+func (s *Server) removeFromTable(sess *session) {
+	sess.removed = true
+	for _, key := range sess.tableKeys {
 		if s.sessions[key] == sess {
 			delete(s.sessions, key)
 		}
 	}
 }
 
-// shut closes the link of a session that nobody uses, in the background.
-func (s *Server) shut(sess *session) {
-	s.jobs.start(func() {
+// closeInBackground closes the link of a session without calls. Closing may take seconds:
+// a process is given time to exit.
+func (s *Server) closeInBackground(sess *session) {
+	s.background.start(func() {
 		<-sess.ready
 		s.closeLink(sess)
 	})
 }
 
+// closeLink closes the link of a session once, and forgets the session.
 func (s *Server) closeLink(sess *session) {
-	sess.closing.Do(func() {
+	sess.closeOnce.Do(func() {
 		if sess.link != nil {
-			_ = sess.link.close() // there is nobody to tell
+			_ = sess.link.close() // nobody could handle the error
 		}
 		s.mu.Lock()
 		delete(s.live, sess)
@@ -288,94 +313,137 @@ func (s *Server) closeLink(sess *session) {
 	})
 }
 
-// listensOn says whether somebody waits to hear of resources by way of a session;
-// mu is held.
-func (s *Server) listensOn(sess *session) bool {
-	if len(s.own[sess.keys[0]]) > 0 {
+// hasSubscribers reports whether somebody is subscribed to resources on a session; mu is
+// held. Such a session must stay open although it is idle.
+func (s *Server) hasSubscribers(sess *session) bool {
+	if len(s.ownSubscribers[sess.tableKeys[0]]) > 0 {
 		return true
 	}
-	if s.followed != sess {
+	if s.followedSession != sess {
 		return false
 	}
-	uris, _ := s.watch.subs.uris()
+	uris, _ := s.watch.subs.listURIs()
 	return len(uris) > 0
 }
 
-// evict takes out the idle session that was used least recently; mu is held.
-func (s *Server) evict() bool {
+// evictIdleSession removes the idle session that was not used for longest, and reports
+// whether there was one; mu is held.
+func (s *Server) evictIdleSession() bool {
 	var oldest *session
 	for _, sess := range s.sessions {
-		if sess.calls == 0 && !sess.opening() && !s.listensOn(sess) && !s.works(sess) && (oldest == nil || sess.used.Before(oldest.used)) {
+		if sess.activeCalls == 0 && !sess.isOpening() && !s.hasSubscribers(sess) && !s.hasOpenTasks(sess) && (oldest == nil || sess.lastUsed.Before(oldest.lastUsed)) {
 			oldest = sess
 		}
 	}
 	if oldest == nil {
 		return false
 	}
-	s.retire(oldest)
+	s.retireSession(oldest)
 	return true
 }
 
-// tidyLater closes idle sessions in a while; mu is held.
-func (s *Server) tidyLater() {
-	if s.tidying != nil || s.closed {
+// scheduleCleanup sets the timer for closeIdleSessions, unless it is set; mu is held.
+func (s *Server) scheduleCleanup() {
+	if s.cleanupTimer != nil || s.closed {
 		return
 	}
-	s.tidying = time.AfterFunc(s.o.Timeouts.Idle/2+time.Millisecond, s.tidy)
+	s.cleanupTimer = time.AfterFunc(s.opts.Timeouts.Idle/2+time.Millisecond, s.closeIdleSessions)
 }
 
-func (s *Server) tidy() {
+// closeIdleSessions closes the sessions that were not used for Timeouts.Idle. It runs
+// again while there are sessions.
+func (s *Server) closeIdleSessions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tidying = nil
-	oldest := s.o.Now().Add(-s.o.Timeouts.Idle)
+	s.cleanupTimer = nil
+	oldest := s.opts.Now().Add(-s.opts.Timeouts.Idle)
 	for _, sess := range s.sessions {
-		if sess.calls == 0 && !sess.used.After(oldest) && !s.listensOn(sess) && !s.works(sess) {
-			s.retire(sess)
+		if sess.activeCalls == 0 && !sess.lastUsed.After(oldest) && !s.hasSubscribers(sess) && !s.hasOpenTasks(sess) {
+			s.retireSession(sess)
 		}
 	}
 	if len(s.sessions) > 0 {
-		s.tidyLater()
+		s.scheduleCleanup()
 	}
 }
 
-// refused says so where err is that the server did not take our credentials. It
-// gives whether they were a user's own, which says nothing about the server.
-func (s *Server) refused(owner string, err error) bool {
+// reportRefusal calls Options.Refused if err means that the server refused our
+// credentials. It returns true if they were a user's own: then the refusal says nothing
+// about the server.
+func (s *Server) reportRefusal(owner string, err error) bool {
 	if junctor.CodeOf(err) != junctor.CodeUnauthenticated {
 		return false
 	}
-	if s.o.Refused != nil {
-		s.o.Refused(owner)
+	if s.opts.Refused != nil {
+		s.opts.Refused(owner)
 	}
 	return owner != ""
 }
 
-// ended looks at how a request went: for the breaker, for the state, and for
-// the session, which may be over.
-func (s *Server) ended(sess *session, took time.Duration, err error) {
+// recordOutcome records how a request ended: for the breaker, for the state, and for the
+// session, which it drops if the link has ended or its credentials were refused.
+func (s *Server) recordOutcome(sess *session, took time.Duration, err error) {
 	if _, own := errors.AsType[*wire.Error](err); err == nil || own {
-		s.breaker.succeeded(sess.credentials)
-		s.saw(sess.link, took, nil)
+		s.breaker.recordSuccess(sess.credentialsDigest)
+		s.recordAnswer(sess.link, took, nil)
 		return
 	}
-	s.breaker.failed(sess.credentials, err)
-	own := s.refused(sess.owner, err)
-	if s.o.OnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
-		return // it is this call that wants a login
+	s.breaker.recordFailure(sess.credentialsDigest, err)
+	own := s.reportRefusal(sess.credentialsOwner, err)
+	if s.opts.OnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
+		return // only this call needs a login
 	}
 	switch code := junctor.CodeOf(err); {
-	case code == junctor.CodeTimeout && !s.breaker.open():
-		// One call that took too long says nothing of the server: others may be
-		// answered. Several in a row do.
-	case counts(err) || code == junctor.CodeUnauthenticated && !own:
-		s.saw(sess.link, took, err)
+	case code == junctor.CodeTimeout && !s.breaker.isOpen():
+		// One slow call says nothing about the server. Several in a row do.
+	case countsAsFailure(err) || code == junctor.CodeUnauthenticated && !own:
+		s.recordAnswer(sess.link, took, err)
 	}
-	if over(err) || junctor.CodeOf(err) == junctor.CodeUnauthenticated {
-		if sess.link.modern() {
-			s.opener.forget()
+	if isLinkOver(err) || junctor.CodeOf(err) == junctor.CodeUnauthenticated {
+		if sess.link.isModern() {
+			s.linkOpener.forgetEra()
 		}
-		s.drop(sess)
-		s.pages.dropAll() // it may have been started anew, with others
+		s.dropSession(sess)
+		s.pageCache.dropAll() // a restarted server may have other pages
+	}
+}
+
+// EndSession ends the links of a client whose session has ended. Running calls on them
+// end first.
+func (s *Server) EndSession(client string) {
+	if client == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sess := range s.sessions {
+		if sess.access.singleClient && sess.access.clientSession == client {
+			delete(s.ownSubscribers, sess.tableKeys[0])
+			s.retireSession(sess)
+		}
+	}
+}
+
+// EndUser ends the links that were opened with a user's own credentials, after these were
+// changed or removed. Running calls on them end first. It also drops the pages that were
+// read with them.
+func (s *Server) EndUser(user string) {
+	s.pageCache.dropPages(func(_ pageKey, p *cachedPage) bool { return user != "" && p.credentialsOwner == user })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sess := range s.sessions {
+		if user != "" && sess.credentialsOwner == user {
+			delete(s.ownSubscribers, sess.tableKeys[0])
+			s.retireSession(sess)
+		}
+	}
+}
+
+// retireSession is dropSession with mu held: it removes a session, and closes it if it
+// has no calls.
+func (s *Server) retireSession(sess *session) {
+	s.removeFromTable(sess)
+	if sess.activeCalls == 0 {
+		s.closeInBackground(sess)
 	}
 }

@@ -13,212 +13,226 @@ import (
 )
 
 const (
-	readSize = 32 << 10
-	drain    = 5 * time.Second // for reading what an ended child wrote
+	readBufferSize     = 32 << 10
+	outputDrainTimeout = 5 * time.Second // for reading the rest of an ended child's output
 )
 
-// stdioLink is a link to one child, shared by all who call it: each request
-// goes out under an id of ours, and one goroutine reads what comes.
+// stdioLink is a link to one child process, shared by all its callers. Each request has
+// an id of ours. One goroutine reads the child's output, line by line.
 type stdioLink struct {
-	greeting
-	*child
-	o *Options
+	handshakeInfo
+	*childProcess
+	opts *Options
 
-	flights flights
-	asks    asks
-	work    jobs // what is still to be told to the server
+	pending        pendingCalls
+	serverRequests serverRequests
+	background     backgroundGroup // notices to the server
 
-	ctx    context.Context // of the link
+	ctx    context.Context // ends with close
 	cancel context.CancelFunc
-	ended  chan struct{} // the child is no more, and its calls have failed
+	// childEnded is closed when the child has exited and its calls have failed.
+	childEnded chan struct{}
 }
 
-func newStdioLink(o *Options, c *child, op opening) *stdioLink {
-	l := &stdioLink{o: o, child: c, ended: make(chan struct{})}
-	l.flights.ambiguous = op.ambiguous
+// newStdioLink makes the link of a child and begins to read. stopChild must be called at
+// the end.
+func newStdioLink(o *Options, child *childProcess, op linkSettings) *stdioLink {
+	l := &stdioLink{opts: o, childProcess: child, childEnded: make(chan struct{})}
+	l.pending.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	go l.read()
-	l.work.start(func() {
-		// Where there is no reaper, somebody may still hold the pipe.
+	go l.readMessages()
+	l.background.start(func() {
+		// Without a reaper, a grandchild may still hold the pipe open.
 		<-l.process.Done()
-		_ = l.out.SetReadDeadline(time.Now().Add(drain))
+		_ = l.stdout.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 	})
 	return l
 }
 
-// begin sends the request of a flight, which the caller ends.
-func (l *stdioLink) begin(ctx context.Context, fl *flight, method string, params []byte, p peer) error {
-	if err := l.flights.beginOn(fl, nil, params, p); err != nil {
+// beginRequest sends the request of a call. The caller must call endCall unless it gets
+// an error.
+func (l *stdioLink) beginRequest(ctx context.Context, call *pendingCall, method string, params []byte, handler messageHandler) error {
+	if err := l.pending.registerCall(call, nil, params, handler); err != nil {
 		return err
 	}
 	buf := make([]byte, 0, len(params)+len(method)+64)
-	if err := l.write(ctx, wire.AppendRequest(buf, fl.id, method, params)); err != nil {
-		l.flights.end(fl)
-		return l.unsent(ctx, err)
+	if err := l.writeMessage(ctx, wire.AppendRequest(buf, call.id, method, params)); err != nil {
+		l.pending.endCall(call)
+		return l.unsentError(ctx, err)
 	}
 	return nil
 }
 
-// unsent is why a message cannot have reached the server.
-func (l *stdioLink) unsent(ctx context.Context, err error) error {
+// unsentError is the error of a message that cannot have reached the server. It stops a
+// child that no longer reads.
+func (l *stdioLink) unsentError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return junctor.AsError(ctx.Err())
 	}
-	l.work.start(func() { l.process.Stop(0) }) // whoever does not read is of no use
-	return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + l.o.ID + " no longer reads", Cause: errors.Join(errGone, err)}
+	l.background.start(func() { l.process.Stop(0) }) // a child that does not read is useless
+	return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + l.opts.ID + " no longer reads", Cause: errors.Join(errNotBegun, err)}
 }
 
 // roundTrip implements link.
-func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
-	return l.request(ctx, &flight{}, method, params, p)
+func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte, handler messageHandler) ([]byte, error) {
+	return l.sendRequest(ctx, &pendingCall{}, method, params, handler)
 }
 
-func (l *stdioLink) request(ctx context.Context, fl *flight, method string, params []byte, p peer) ([]byte, error) {
-	if err := l.begin(ctx, fl, method, params, p); err != nil {
+// sendRequest sends the request of a call and waits for the answer.
+func (l *stdioLink) sendRequest(ctx context.Context, call *pendingCall, method string, params []byte, handler messageHandler) ([]byte, error) {
+	if err := l.beginRequest(ctx, call, method, params, handler); err != nil {
 		return nil, err
 	}
-	defer l.flights.end(fl)
-	result, err := fl.wait(ctx)
+	defer l.pending.endCall(call)
+	result, err := call.awaitResponse(ctx)
 	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
-		l.abandon(fl.id) //nolint:contextcheck // the call's own context has ended
+		l.cancelRequest(call.id) //nolint:contextcheck // the notice must go out although the call's context has ended
 	}
 	return result, err
 }
 
-// abandon tells the server that nobody waits for a request any more.
-func (l *stdioLink) abandon(id []byte) {
-	l.work.start(func() {
-		ctx, cancel := context.WithTimeout(l.ctx, goodbye)
+// cancelRequest notifies the server that nobody waits for a request any more.
+func (l *stdioLink) cancelRequest(id []byte) {
+	l.background.start(func() {
+		ctx, cancel := context.WithTimeout(l.ctx, noticeTimeout)
 		defer cancel()
-		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // it is not waited for
+		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // nobody waits for the outcome
 	})
 }
 
 // notify implements link.
 func (l *stdioLink) notify(ctx context.Context, method string, params []byte) error {
-	if err := l.write(ctx, wire.AppendNotification(nil, method, params)); err != nil {
-		return l.unsent(ctx, err)
+	if err := l.writeMessage(ctx, wire.AppendNotification(nil, method, params)); err != nil {
+		return l.unsentError(ctx, err)
 	}
 	return nil
 }
 
-// listen implements link. What a server says by itself comes on the one stream
-// there is; a modern one wants to be asked for it.
-func (l *stdioLink) listen(ctx context.Context, params []byte, p peer) error {
-	defer l.flights.listening(p)()
-	if !l.isModern {
+// listen implements link. All messages come on one stream. A modern server sends
+// notifications only after subscriptions/listen.
+func (l *stdioLink) listen(ctx context.Context, params []byte, handler messageHandler) error {
+	defer l.pending.addListener(handler)()
+	if !l.modernEra {
 		select {
-		case <-l.ended:
-			return l.ending(junctor.CodeUpstream, errGone)
+		case <-l.childEnded:
+			return l.exitError(junctor.CodeUpstream, errNotBegun)
 		case <-ctx.Done():
 			return junctor.AsError(ctx.Err())
 		}
 	}
-	_, err := l.request(ctx, &flight{hears: p}, wire.MethodSubscriptionsListen, params, nil)
+	_, err := l.sendRequest(ctx, &pendingCall{subscriber: handler}, wire.MethodSubscriptionsListen, params, nil)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
-		return errSilent
+		return errNoStream
 	}
-	if err == nil { // ended by the server: it may be begun again
-		err = junctor.Errorf(junctor.CodeUpstream, "server %s ended its stream", l.o.ID)
+	if err == nil { // the server ended the stream and may be asked again
+		err = junctor.Errorf(junctor.CodeUpstream, "server %s ended its stream", l.opts.ID)
 	}
 	return err
 }
 
-// read takes the child's messages until it ends.
-func (l *stdioLink) read() {
-	most := int(l.o.MaxBytes)
-	long := &longLines{r: l.out, limit: most, tell: l.tooLong}
-	lines := wire.NewLineReader(bufio.NewReaderSize(long, readSize), most)
-	room := l.o.growthFor(l.ctx, l.o.party())
-	lines.GrowWith(room.grow)
+// readMessages handles the output of the child until it ends. Lines that are no message
+// go to the output tail, where people can see them.
+func (l *stdioLink) readMessages() {
+	most := int(l.opts.MaxBytes)
+	long := &longLineReader{source: l.stdout, limit: most, onLongLine: l.failLongLine}
+	lines := wire.NewLineReader(bufio.NewReaderSize(long, readBufferSize), most)
+	memory := l.opts.memoryFor(l.ctx, l.opts.serverParty())
+	lines.GrowWith(memory.growBuffer)
 	var m wire.Message
 	for {
 		line, err := lines.Next()
-		room.Settle()
+		memory.Settle()
 		switch {
-		case errors.Is(err, wire.ErrTooLong): // told with the call's id when the line is over
-		case errors.Is(err, errNotKept):
-			l.failLine(long.id(), err)
+		case errors.Is(err, wire.ErrTooLong): // longLineReader reports it with the call's id when the line ends
+		case errors.Is(err, errNoMemory):
+			l.failCall(long.findID(), err)
 		case err != nil:
-			l.bury(err)
+			l.finishChild(err)
 			return
 		case m.Parse(line) == nil:
-			if len(line) <= limit.UncountedBytes || !lines.Detach() { // else it is the message's now
+			if len(line) <= limit.UncountedBytes || !lines.Detach() { // otherwise the message owns the line
 				m.Result, m.Error = bytes.Clone(m.Result), bytes.Clone(m.Error)
 			}
-			l.heard(&m)
-		case wire.IsBatch(line) && eachMessage(&m, bytes.Clone(line), l.heard) == nil:
+			l.dispatchMessage(&m)
+		case wire.IsBatch(line) && forEachMessage(&m, bytes.Clone(line), l.dispatchMessage) == nil:
 		default:
-			// Many servers print to their output by mistake: let people see it.
-			_, _ = l.said.Write(append(bytes.Clone(line), '\n'))
+			// Many servers print to their standard output by mistake. People should see
+			// that.
+			_, _ = l.output.Write(append(bytes.Clone(line), '\n'))
 		}
 	}
 }
 
-func (l *stdioLink) heard(m *wire.Message) { l.flights.heard(l.ctx, m, &l.asks, l.o, l.write) }
+// dispatchMessage handles one message of the child.
+func (l *stdioLink) dispatchMessage(m *wire.Message) {
+	l.pending.dispatchMessage(l.ctx, m, &l.serverRequests, l.opts, l.writeMessage)
+}
 
-// tooLong fails the call whose answer did not fit; id is "" where the line does
-// not show it.
-func (l *stdioLink) tooLong(id string) { l.failLine(id, tooLarge(l.o.MaxBytes)) }
+// failLongLine fails the call whose answer is too long. id is "" if the line does not
+// show it.
+func (l *stdioLink) failLongLine(id string) { l.failCall(id, tooLargeError(l.opts.MaxBytes)) }
 
-// failLine fails the call whose answer is not taken, for the reason why.
-func (l *stdioLink) failLine(id string, why error) {
-	l.flights.mu.Lock()
-	fl := l.flights.byID[id]
-	if fl == nil && id == "" {
-		fl = l.flights.only()
+// failCall fails the call with this id for the reason why. If the id is unknown, and only
+// one call is pending, it is that one.
+func (l *stdioLink) failCall(id string, why error) {
+	l.pending.mu.Lock()
+	call := l.pending.byID[id]
+	if call == nil && id == "" {
+		call = l.pending.findOnlyCall()
 	}
-	l.flights.mu.Unlock()
-	if fl == nil {
-		l.o.limits.warn(l.o.Logger, "a server wrote a line that was not taken", "server", l.o.ID, "error", why)
+	l.pending.mu.Unlock()
+	if call == nil {
+		l.opts.limits.warnOnce(l.opts.Logger, "a server wrote a line that was not taken", "server", l.opts.ID, "error", why)
 		return
 	}
-	fl.give(answer{err: why})
+	call.setResponse(callResponse{err: why})
 }
 
-// bury ends the calls of a child whose output has ended, and what is left of it.
-func (l *stdioLink) bury(cause error) {
-	_ = l.in.Close()
+// finishChild ends a child whose output has ended: it fails the calls, stops the process,
+// and counts it out of the pool. Only then is childEnded closed.
+func (l *stdioLink) finishChild(cause error) {
+	_ = l.stdin.Close()
 	select {
 	case <-l.process.Done():
-	case <-time.After(l.patience.notice):
+	case <-time.After(l.timeouts.trailing):
 	}
-	l.said.close()
-	l.leaves()
-	l.flights.fail(l.ending(junctor.CodeUpstream, errors.Join(errLost, cause)))
+	l.output.close()
+	l.reportExit()
+	l.pending.failAll(l.exitError(junctor.CodeUpstream, errors.Join(errInterrupted, cause)))
 	if !l.stopping.Load() {
-		l.o.Logger.Warn("the process of a server ended by itself", "server", l.o.ID, "exit", l.exit())
+		l.opts.Logger.Warn("the process of a server ended by itself", "server", l.opts.ID, "exit", l.describeExit())
 	}
-	l.leave()
-	l.o.Command.crew.leave()
-	close(l.ended)
+	l.stopProcess()
+	l.opts.Command.pool.finishExit()
+	close(l.childEnded)
 }
 
-// leaves tells the crew that the child is on its way out.
-func (l *stdioLink) leaves() {
-	l.leaving.Do(func() { l.o.Command.crew.leaves(l.verdict()) })
+// reportExit tells the pool once that the child is on its way out.
+func (l *stdioLink) reportExit() {
+	l.exitOnce.Do(func() { l.opts.Command.pool.beginExit(l.exitKind()) })
 }
 
-// ending is the error that the child has ended, and how.
-func (l *stdioLink) ending(code junctor.Code, cause error) *junctor.Error {
-	return l.o.commandError(code, "the process of server "+l.o.ID+" has ended ("+l.exit()+")", l.o.lastWords(), cause)
+// exitError is the error of calls on a child that has exited.
+func (l *stdioLink) exitError(code junctor.Code, cause error) *junctor.Error {
+	return l.opts.commandError(code, "the process of server "+l.opts.ID+" has ended ("+l.describeExit()+")", l.opts.quoteLastOutput(), cause)
 }
 
 // close implements link.
 func (l *stdioLink) close() error {
-	l.stop()
+	l.stopChild()
 	return nil
 }
 
-// stop ends the child: its input ends, then it is asked, then killed. It waits.
-func (l *stdioLink) stop() {
+// stopChild ends the child and waits: it closes the input, then terminates the process,
+// then kills it.
+func (l *stdioLink) stopChild() {
 	l.stopping.Store(true)
-	l.leaves()
-	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the process of server " + l.o.ID + " was stopped", Cause: errLost})
+	l.reportExit()
+	l.pending.failAll(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the process of server " + l.opts.ID + " was stopped", Cause: errInterrupted})
 	l.cancel()
-	l.asks.close()
-	l.leave()
-	<-l.ended
-	l.work.close()
-	_ = l.out.Close()
+	l.serverRequests.close()
+	l.stopProcess()
+	<-l.childEnded
+	l.background.close()
+	_ = l.stdout.Close()
 }

@@ -63,7 +63,7 @@ func play(role string) int {
 		(&rawServer{in: bufio.NewReader(os.Stdin)}).run()
 		select {}
 	default:
-		(&rawServer{in: bufio.NewReader(os.Stdin), manner: role}).run()
+		(&rawServer{in: bufio.NewReader(os.Stdin), role: role}).run()
 	}
 	return 0
 }
@@ -150,7 +150,7 @@ func playMindful() int {
 func playGateway() int {
 	o := &Options{ID: "x", Transport: TransportStdio, Logger: slog.New(slog.DiscardHandler), Command: &Command{Program: runs(os.Args[0], "play-sdk"), Env: []string{"ROLL=" + os.Getenv("CHILDREN")}}}
 	o.setDefaults()
-	l, err := openStdio(context.Background(), o, opening{})
+	l, err := openStdio(context.Background(), o, linkSettings{})
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -176,7 +176,7 @@ func playGateway() int {
 func echo(ctx context.Context, l link, text string) (string, error) {
 	quoted, _ := json.Marshal(text)
 	meta := ""
-	if l.modern() {
+	if l.isModern() {
 		meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	}
 	result, err := l.roundTrip(ctx, "tools/call", fmt.Appendf(nil, `{"name":"echo","arguments":{"text":%s}%s}`, quoted, meta), nil)
@@ -193,11 +193,11 @@ func echo(ctx context.Context, l link, text string) (string, error) {
 // rawServer is a server made by hand, which can be wrong in many ways. Its tool
 // does what the method of a request says.
 type rawServer struct {
-	in     *bufio.Reader
-	manner string
-	mu     sync.Mutex
-	asked  map[string]chan json.RawMessage
-	first  json.RawMessage // a request that waits for the next
+	in    *bufio.Reader
+	role  string
+	mu    sync.Mutex
+	asked map[string]chan json.RawMessage
+	first json.RawMessage // a request that waits for the next
 }
 
 type rawMessage struct {
@@ -250,7 +250,7 @@ func (s *rawServer) serve(m *rawMessage) {
 	const info = `"capabilities":{"tools":{}},"instructions":"be kind","serverInfo":{"name":"raw","version":"1"}`
 	switch m.Method {
 	case "server/discover":
-		switch s.manner {
+		switch s.role {
 		case "modern":
 			s.answer(m.ID, `{"resultType":"complete","supportedVersions":["2026-07-28"],`+info+`}`)
 		case "older": // answers, but does not name our version
@@ -271,7 +271,7 @@ func (s *rawServer) serve(m *rawMessage) {
 			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID)
 		}
 	case "initialize":
-		switch s.manner {
+		switch s.role {
 		case "late":
 			s.answer(s.first, `{"resultType":"complete","supportedVersions":["2026-07-28"],`+info+`}`)
 			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no handshake here"}}`, m.ID)
@@ -289,7 +289,7 @@ func (s *rawServer) serve(m *rawMessage) {
 	case "notifications/cancelled":
 		s.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"cancelled":%s}}`, m.Params["requestId"])
 	case "subscriptions/listen":
-		if s.manner != "modern" {
+		if s.role != "modern" {
 			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID)
 			return
 		}

@@ -18,7 +18,7 @@ import (
 // official server, which speaks both, is of the legacy era.
 func (r *rig) server(t *testing.T, blunt bool) *Server {
 	t.Helper()
-	r.Command.crew.setBlunt(blunt)
+	r.Command.pool.setSkipDiscover(blunt)
 	s, err := New(*r.Options)
 	if err != nil {
 		t.Fatal(err)

@@ -45,15 +45,15 @@ func newRig(t testing.TB, role string) *rig {
 		ID: "raw", Transport: TransportStdio, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Command: &Command{Program: runs(os.Args[0], "play-"+role), Env: []string{"ROLL=" + roll, "SECRET=s3cr3t-canary"}},
 	}
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		t.Fatal(err)
 	}
 	o.setDefaults()
-	o.Command.patience = patience{silence: 5 * time.Second, notice: never, leave: 5 * time.Second, obey: 5 * time.Second}
+	o.Command.timeouts = childTimeouts{discover: 5 * time.Second, trailing: never, inputEnd: 5 * time.Second, terminate: 5 * time.Second}
 	return &rig{o, roll}
 }
 
-func (r *rig) open(t testing.TB, op opening) *stdioLink {
+func (r *rig) open(t testing.TB, op linkSettings) *stdioLink {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), never)
 	defer cancel()
@@ -67,7 +67,7 @@ func (r *rig) open(t testing.TB, op opening) *stdioLink {
 
 func openRole(t *testing.T, role string) *stdioLink {
 	t.Helper()
-	return newRig(t, role).open(t, opening{})
+	return newRig(t, role).open(t, linkSettings{})
 }
 
 // pids are the processes that were started so far.
@@ -89,16 +89,21 @@ func pids(t *testing.T, roll string) (all []int) {
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
-// ears are a peer that remembers.
-type ears struct {
+// recordingHandler is a message handler that records notifications and gives one reply.
+type recordingHandler struct {
 	notes chan string
 	reply string
 }
 
-func newEars() *ears { return &ears{notes: make(chan string, 100), reply: `{"action":"accept"}`} }
+func newRecordingHandler() *recordingHandler {
+	return &recordingHandler{notes: make(chan string, 100), reply: `{"action":"accept"}`}
+}
 
-func (e *ears) note(method string, params []byte) { e.notes <- method + " " + string(params) }
-func (e *ears) ask(_ context.Context, method string, params []byte) ([]byte, error) {
+func (e *recordingHandler) handleNotification(method string, params []byte) {
+	e.notes <- method + " " + string(params)
+}
+
+func (e *recordingHandler) answerRequest(_ context.Context, method string, params []byte) ([]byte, error) {
 	e.notes <- "asked " + method + " " + string(params)
 	return []byte(e.reply), nil
 }
@@ -108,7 +113,7 @@ const anyID = "ID"
 
 var requestID = regexp.MustCompile(`(":)[1-9][0-9]{4,9}(\})`)
 
-func (e *ears) expect(t *testing.T, want string) {
+func (e *recordingHandler) expect(t *testing.T, want string) {
 	t.Helper()
 	select {
 	case got := <-e.notes:
@@ -149,9 +154,9 @@ func TestStdioEras(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, role)
 			if want.silence > 0 {
-				r.Command.patience.silence = want.silence
+				r.Command.timeouts.discover = want.silence
 			}
-			l, err := openStdio(t.Context(), r.Options, opening{})
+			l, err := openStdio(t.Context(), r.Options, linkSettings{})
 			if want.code != "" {
 				if junctor.CodeOf(err) != want.code || !strings.Contains(err.Error(), want.says) {
 					t.Fatalf("open = %v (%s), want %s and %q", err, junctor.CodeOf(err), want.code, want.says)
@@ -167,11 +172,11 @@ func TestStdioEras(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.close()
-			if l.version() != want.version || l.modern() != (want.version == wire.Modern) {
-				t.Errorf("version %s, modern %v", l.version(), l.modern())
+			if l.protocolVersion() != want.version || l.isModern() != (want.version == wire.Modern) {
+				t.Errorf("version %s, modern %v", l.protocolVersion(), l.isModern())
 			}
-			if role != "sdk" && (l.instructions() != "be kind" || string(l.capabilities()) != `{"tools":{}}` || wire.Get(l.info(), "name") == nil) {
-				t.Errorf("greeting %q %s %s", l.instructions(), l.capabilities(), l.info())
+			if role != "sdk" && (l.serverInstructions() != "be kind" || string(l.serverCapabilities()) != `{"tools":{}}` || wire.Get(l.serverInfo(), "name") == nil) {
+				t.Errorf("greeting %q %s %s", l.serverInstructions(), l.serverCapabilities(), l.serverInfo())
 			}
 			if got := len(pids(t, r.roll)); got != want.starts {
 				t.Errorf("%d starts, want %d", got, want.starts)
@@ -184,7 +189,7 @@ func TestStdioEras(t *testing.T) {
 func TestStdioSharedChild(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "sdk")
-	l := r.open(t, opening{})
+	l := r.open(t, linkSettings{})
 	var group sync.WaitGroup
 	for i := range 10 {
 		for k := range 100 {
@@ -205,7 +210,7 @@ func TestStdioSharedChild(t *testing.T) {
 	if alive(started[0]) {
 		t.Error("the child was left")
 	}
-	if _, err := echo(t.Context(), l, "x"); !errors.Is(err, errGone) || !notRun(err) {
+	if _, err := echo(t.Context(), l, "x"); !errors.Is(err, errNotBegun) || !cannotHaveRun(err) {
 		t.Errorf("a call after close: %v, want one that did not run", err)
 	}
 }
@@ -250,9 +255,9 @@ func TestStdioCrash(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, "plain")
 			if how == "mute" { // it does not end by itself
-				r.Command.patience = patience{silence: never, notice: 50 * time.Millisecond, leave: 50 * time.Millisecond, obey: 50 * time.Millisecond}
+				r.Command.timeouts = childTimeouts{discover: never, trailing: 50 * time.Millisecond, inputEnd: 50 * time.Millisecond, terminate: 50 * time.Millisecond}
 			}
-			l := r.open(t, opening{})
+			l := r.open(t, linkSettings{})
 			fails := make(chan error)
 			for range 20 {
 				go func() {
@@ -262,11 +267,11 @@ func TestStdioCrash(t *testing.T) {
 			}
 			_, err := l.roundTrip(t.Context(), how, nil, nil)
 			for range 20 {
-				if werr := <-fails; !errors.Is(werr, errLost) && !errors.Is(werr, errGone) {
+				if werr := <-fails; !errors.Is(werr, errInterrupted) && !errors.Is(werr, errNotBegun) {
 					t.Errorf("waiter: %v", werr)
 				}
 			}
-			if junctor.CodeOf(err) != junctor.CodeUpstream || !errors.Is(err, errLost) {
+			if junctor.CodeOf(err) != junctor.CodeUpstream || !errors.Is(err, errInterrupted) {
 				t.Errorf("the call that did it: %v (%s)", err, junctor.CodeOf(err))
 			}
 			// Who calls a tool gets the message; what the command wrote is for the state.
@@ -276,11 +281,11 @@ func TestStdioCrash(t *testing.T) {
 			if how == "crash" && !strings.HasSuffix(describeError(err), "; it last wrote: first line | panic: out of cheese, token is ***") {
 				t.Errorf("described: %s", describeError(err))
 			}
-			if err := l.listen(t.Context(), nil, newEars()); !errors.Is(err, errGone) {
+			if err := l.listen(t.Context(), nil, newRecordingHandler()); !errors.Is(err, errNotBegun) {
 				t.Errorf("listen on a dead link: %v", err)
 			}
 			// The next one gets a new child, after a short rest.
-			again := r.open(t, opening{})
+			again := r.open(t, linkSettings{})
 			if got, err := again.roundTrip(t.Context(), "echo", []byte(`{"text":"back"}`), nil); err != nil || string(got) != `{"text":"back"}` {
 				t.Errorf("after the restart: %s, %v", got, err)
 			}
@@ -304,23 +309,23 @@ func TestStdioStop(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, role)
 			if role != "plain" {
-				r.Command.patience.leave = 30 * time.Millisecond
+				r.Command.timeouts.inputEnd = 30 * time.Millisecond
 			}
 			if role == "stubborn" {
-				r.Command.patience.obey = 30 * time.Millisecond
+				r.Command.timeouts.terminate = 30 * time.Millisecond
 			}
-			l := r.open(t, opening{})
+			l := r.open(t, linkSettings{})
 			waiting := make(chan error)
 			go func() {
-				_, err := l.roundTrip(t.Context(), "hang", nil, newEars())
+				_, err := l.roundTrip(t.Context(), "hang", nil, newRecordingHandler())
 				waiting <- err
 			}()
 			_ = l.close()
-			if err := <-waiting; !over(err) {
+			if err := <-waiting; !isLinkOver(err) {
 				t.Errorf("a call that waited: %v", err)
 			}
-			if l.exit() != want {
-				t.Errorf("ended by %s, want %s", l.exit(), want)
+			if l.describeExit() != want {
+				t.Errorf("ended by %s, want %s", l.describeExit(), want)
 			}
 			_ = l.close() // again: nothing to do
 		})
@@ -330,14 +335,14 @@ func TestStdioStop(t *testing.T) {
 func TestStdioCancel(t *testing.T) {
 	t.Parallel()
 	l := openRole(t, "plain")
-	listening := newEars()
+	listening := newRecordingHandler()
 	ctx, stop := context.WithCancel(t.Context())
 	listened := make(chan error)
 	go func() { listened <- l.listen(ctx, nil, listening) }()
 	poll.Until(t, "the listener", never, func() bool {
-		l.flights.mu.Lock()
-		defer l.flights.mu.Unlock()
-		return l.flights.unasked != nil
+		l.pending.mu.Lock()
+		defer l.pending.mu.Unlock()
+		return l.pending.listeners != nil
 	})
 	call, cancel := context.WithTimeout(t.Context(), time.Second) // enough for it to be sent
 	defer cancel()
@@ -355,8 +360,8 @@ func TestStdioCancel(t *testing.T) {
 func TestStdioNotes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "plain")
-	l := r.open(t, opening{})
-	mine, other := newEars(), newEars()
+	l := r.open(t, linkSettings{})
+	mine, other := newRecordingHandler(), newRecordingHandler()
 	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":"a"}}`), mine); err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +374,7 @@ func TestStdioNotes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan struct{})
 	go func() { _, _ = l.roundTrip(ctx, "hang", nil, other); close(hung) }()
-	poll.Until(t, "a request under way", never, func() bool { l.flights.mu.Lock(); defer l.flights.mu.Unlock(); return len(l.flights.byID) == 1 })
+	poll.Until(t, "a request under way", never, func() bool { l.pending.mu.Lock(); defer l.pending.mu.Unlock(); return len(l.pending.byID) == 1 })
 	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":"b"}}`), mine); err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +392,7 @@ func TestStdioNotes(t *testing.T) {
 func TestStdioModernListen(t *testing.T) {
 	t.Parallel()
 	l := openRole(t, "modern")
-	e := newEars()
+	e := newRecordingHandler()
 	ctx, stop := context.WithCancel(t.Context())
 	listened := make(chan error)
 	go func() { listened <- l.listen(ctx, []byte(`{"notifications":{"toolsListChanged":true}}`), e) }()
@@ -401,8 +406,8 @@ func TestStdioModernListen(t *testing.T) {
 func TestStdioQuestions(t *testing.T) {
 	t.Parallel()
 	ambiguous := make(chan struct{}, 1)
-	l := newRig(t, "plain").open(t, opening{ambiguous: func() bool { ambiguous <- struct{}{}; return false }})
-	e := newEars()
+	l := newRig(t, "plain").open(t, linkSettings{onAmbiguous: func() bool { ambiguous <- struct{}{}; return false }})
+	e := newRecordingHandler()
 	for method, want := range map[string]string{
 		"ping":                    `{"said":{}}`,
 		"elicitation/create":      `{"said":{"action":"accept"}}`,
@@ -418,8 +423,8 @@ func TestStdioQuestions(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan struct{})
-	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newEars()); close(hung) }()
-	poll.Until(t, "a request under way", never, func() bool { l.flights.mu.Lock(); defer l.flights.mu.Unlock(); return len(l.flights.byID) == 1 })
+	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newRecordingHandler()); close(hung) }()
+	poll.Until(t, "a request under way", never, func() bool { l.pending.mu.Lock(); defer l.pending.mu.Unlock(); return len(l.pending.byID) == 1 })
 	asked := len(e.notes)
 	got, err := l.roundTrip(t.Context(), "ask", []byte(`{"method":"elicitation/create"}`), e)
 	if err != nil || !strings.Contains(string(got), "several calls are under way") || len(e.notes) != asked {
@@ -441,10 +446,10 @@ func TestStdioLongAnswers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "plain")
 	r.MaxBytes = 100_000
-	l := r.open(t, opening{})
+	l := r.open(t, linkSettings{})
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan struct{})
-	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newEars()); close(hung) }()
+	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newRecordingHandler()); close(hung) }()
 	for _, last := range []bool{true, false} {
 		if got, err := l.roundTrip(t.Context(), "long", fmt.Appendf(nil, `{"bytes":90000,"last":%v}`, last), nil); err != nil || len(got) != 90_010 {
 			t.Errorf("last %v: %d bytes, %v", last, len(got), err)
@@ -491,24 +496,24 @@ func TestStdioEnvironmentAndStart(t *testing.T) {
 	}
 	r := newRig(t, "plain")
 	r.Command.Program = runs("/no/such/program")
-	_, err = openStdio(t.Context(), r.Options, opening{})
-	if junctor.CodeOf(err) != junctor.CodeUnreachable || !strings.Contains(describeError(err), "no such program") || strings.Contains(err.Error(), "no such program") || !notRun(err) {
+	_, err = openStdio(t.Context(), r.Options, linkSettings{})
+	if junctor.CodeOf(err) != junctor.CodeUnreachable || !strings.Contains(describeError(err), "no such program") || strings.Contains(err.Error(), "no such program") || !cannotHaveRun(err) {
 		t.Errorf("open = %v (%s)", err, junctor.CodeOf(err))
 	}
 	r = newRig(t, "plain")
-	one := opening{most: 1}
+	one := linkSettings{maxProcesses: 1}
 	first := r.open(t, one)
 	if _, err := openStdio(t.Context(), r.Options, one); junctor.CodeOf(err) != junctor.CodeUnavailable || junctor.AsError(err).RetryAfter <= 0 {
 		t.Errorf("a second child where one is allowed: %v", err)
 	}
-	go first.stop() // the next waits until it has ended
+	go first.stopChild() // the next waits until it has ended
 	select {
 	case <-first.ctx.Done():
 	case <-time.After(never):
 		t.Fatal("it was not told to end")
 	}
 	_ = r.open(t, one).close()
-	if n := r.Command.crew.count(); n != 0 {
+	if n := r.Command.pool.countRunning(); n != 0 {
 		t.Errorf("%d children are counted where none is", n)
 	}
 }
@@ -520,7 +525,7 @@ func TestStdioOpeningEnds(t *testing.T) {
 	r.Command.Program = runs("sh", "-c", "echo waiting for the moon >&2; cat >/dev/null")
 	for wait := 2 * time.Second; ; wait *= 4 { // a shell takes its time to start on a busy machine
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
-		_, err := openStdio(ctx, r.Options, opening{})
+		_, err := openStdio(ctx, r.Options, linkSettings{})
 		cancel()
 		if junctor.CodeOf(err) == junctor.CodeTimeout && strings.Contains(describeError(err), "waiting for the moon") {
 			return
@@ -533,7 +538,7 @@ func TestStdioOpeningEnds(t *testing.T) {
 
 func BenchmarkStdioRoundTrip(b *testing.B) {
 	r := newRig(b, "plain")
-	l := r.open(b, opening{})
+	l := r.open(b, linkSettings{})
 	params := []byte(`{"text":"` + strings.Repeat("x", 200) + `"}`)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {

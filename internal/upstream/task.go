@@ -10,59 +10,61 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Tasks are calls of tools that go on behind their answers. A legacy server
-// makes one when it is asked to, answers tasks/get with its state alone and
-// tasks/result once it has ended; it asks its client by requests meanwhile. A
-// modern one makes them as it likes for callers who declare that they take them,
-// and tasks/get says everything. Inside only the modern form exists.
+// Tasks are tool calls that continue after their answer. A legacy server makes one when
+// it is asked to. It answers tasks/get with the state alone, and tasks/result once the
+// task has ended; meanwhile it may send requests to its client. A modern server makes
+// tasks as it likes for callers that declare that they take them, and tasks/get gives
+// everything. Inside Junctor only the modern form exists.
 
+// Bounds of the interval in which a modern task is polled.
 const (
-	firstPoll = 100 * time.Millisecond
-	mostPoll  = 5 * time.Second
-	usualPoll = time.Second
-	// openTask is how long a task that says nothing of its life counts as one
-	// that its session is needed for.
-	openTask = time.Hour
-	maxTasks = 4096 // whose sessions are remembered
-	// questionsIn is how long the questions of a task are waited for that says
-	// that it has some.
-	questionsIn = time.Second
+	minPollInterval     = 100 * time.Millisecond
+	maxPollInterval     = 5 * time.Second
+	defaultPollInterval = time.Second
+	// defaultTaskLife is how long a task without a lifetime keeps its session open.
+	defaultTaskLife = time.Hour
+	maxOpenedTasks  = 4096 // whose sessions are remembered
+	// questionsWait is how long a call waits for the questions of a task that needs
+	// input.
+	questionsWait = time.Second
 )
 
-// openedTask is a task that was made here.
+// openedTask is a task that was made through this Server. It keeps its session open, and
+// knows to whom changes are published. Server.mu guards the fields from expiresAt on.
 type openedTask struct {
-	id      string // as its principal knows it
-	own     string // as the server knows it, within the session
-	party   string // whose it is, a Principal's ID
-	client  string // in which session of its client it was made
-	sess    *session
-	access  access
-	until   time.Time
-	said    string // its state as it was told last
-	over    bool   // that was its end
-	seen    bool   // somebody has seen its end: its session may go
-	watched bool   // it has a stream of its own
+	id            string // as its principal knows it
+	serverTaskID  string // as the server knows it, within the session
+	principalID   string // of its owner
+	clientSession string // in which it was made
+	session       *session
+	access        linkAccess
+	expiresAt     time.Time
+	lastState     string // that was published
+	hasEnded      bool   // lastState is its end
+	endSeen       bool   // somebody has seen its end: its session may be closed
+	hasStream     bool   // a stream of its own is open
 }
 
-// makesTasks says whether the server behind a link may answer with a task.
-func makesTasks(l link) bool {
-	caps := l.capabilities()
-	if l.modern() {
+// supportsTasks reports whether the server behind a link may answer with a task.
+func supportsTasks(l link) bool {
+	caps := l.serverCapabilities()
+	if l.isModern() {
 		return wire.Get(wire.Get(caps, "extensions"), wire.ExtensionTasks) != nil
 	}
 	return wire.Get(wire.Get(wire.Get(wire.Get(caps, "tasks"), "requests"), "tools"), "call") != nil
 }
 
-// taskMember is params.task where a modern caller's call to a legacy server is
-// to become a task: whoever takes tasks is given one by every tool that can make
-// one, since such a tool may take long. nil is none.
+// taskMember gives params.task if the call of a modern caller to a legacy server should
+// become a task; nil otherwise. A caller that takes tasks gets one from every tool that
+// can make one, since such a tool may take long. The error is for a tool that only runs
+// as a task.
 func (s *Server) taskMember(req *catalog.Request, l link) ([]wire.Member, error) {
-	if req.Kind != junctor.KindTool || req.Caller.TaskOnly || l.modern() {
+	if req.Kind != junctor.KindTool || req.Caller.TaskOnly || l.isModern() {
 		return nil, nil
 	}
-	support := s.tools()[req.Name].task
+	support := s.knownTools()[req.Name].taskSupport
 	switch {
-	case support == "" || !makesTasks(l):
+	case support == "" || !supportsTasks(l):
 		return nil, nil
 	case req.Caller.Tasks:
 		return []wire.Member{{Key: "task", Value: []byte(`{}`)}}, nil
@@ -75,9 +77,9 @@ func (s *Server) taskMember(req *catalog.Request, l link) ([]wire.Member, error)
 	return nil, nil
 }
 
-// madeTask gives the task that an answer to a tool call is, in the modern form;
-// nil where it is none.
-func madeTask(req *catalog.Request, body []byte, modern bool) []byte {
+// taskFromResult gives the task that a tool call was answered with, in the modern form;
+// nil if it is none.
+func taskFromResult(req *catalog.Request, body []byte, modern bool) []byte {
 	if req.Kind != junctor.KindTool || !req.Caller.Tasks {
 		return nil
 	}
@@ -91,15 +93,15 @@ func madeTask(req *catalog.Request, body []byte, modern bool) []byte {
 	if wire.Get(task, "taskId") == nil {
 		return nil
 	}
-	out := modernTask(task)
+	out := toModernTask(task)
 	if meta := wire.Get(body, "_meta"); meta != nil {
 		out = wire.AppendObject(nil, out, nil, wire.Member{Key: "_meta", Value: meta})
 	}
 	return out
 }
 
-// modernTask is a legacy task in the modern form.
-func modernTask(task []byte) []byte {
+// toModernTask gives a legacy task in the modern form.
+func toModernTask(task []byte) []byte {
 	ttl := wire.Get(task, "ttl")
 	if ttl == nil {
 		ttl = []byte("null")
@@ -111,45 +113,47 @@ func modernTask(task []byte) []byte {
 	return wire.AppendObject(nil, task, []string{"ttl", "pollInterval", "_meta"}, add...)
 }
 
-func statusOfTask(task []byte) string {
+// taskStatus gives the status of a task.
+func taskStatus(task []byte) string {
 	status, _ := wire.String(wire.Get(task, "status"))
 	return status
 }
 
-func ended(status string) bool {
+// isEndStatus reports whether a task with this status has ended.
+func isEndStatus(status string) bool {
 	return status == wire.TaskCompleted || status == wire.TaskFailed || status == wire.TaskCancelled
 }
 
-// opened remembers on which session a task is, which must not be closed for
-// being idle while the server works on it, and listens for its changes. nil is a
-// task that is not remembered.
-func (s *Server) opened(sess *session, a access, id string, task []byte) *openedTask {
+// rememberTask records the session of a task, which must not be closed for being idle
+// while the server works on the task. It returns nil if the task has ended or too many
+// are remembered.
+func (s *Server) rememberTask(sess *session, a linkAccess, id string, task []byte) *openedTask {
 	own, _ := wire.String(wire.Get(task, "taskId"))
-	if own == "" || ended(statusOfTask(task)) {
+	if own == "" || isEndStatus(taskStatus(task)) {
 		return nil
 	}
-	a = a.kept()
-	t := &openedTask{id: id, own: own, party: a.party, client: a.client, sess: sess, access: a, until: s.o.Now().Add(openTask)}
+	a = a.copyForKeeping()
+	t := &openedTask{id: id, serverTaskID: own, principalID: a.principalID, clientSession: a.clientSession, session: sess, access: a, expiresAt: s.opts.Now().Add(defaultTaskLife)}
 	if ms, ok := wire.Int(wire.Get(task, "ttlMs")); ok && ms >= 0 {
-		t.until = s.o.Now().Add(time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond)
+		t.expiresAt = s.opts.Now().Add(time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.openedTasks[id]; known != nil {
-		if known.sess == sess {
-			known.until = t.until
+		if known.session == sess {
+			known.expiresAt = t.expiresAt
 			return known
 		}
-		s.forgetTask(known) // its session is over
+		s.forgetTask(known) // its former session has ended
 	}
-	if len(s.openedTasks) >= maxTasks {
+	if len(s.openedTasks) >= maxOpenedTasks {
 		for _, old := range s.openedTasks {
-			if old.seen || !s.o.Now().Before(old.until) {
+			if old.endSeen || !s.opts.Now().Before(old.expiresAt) {
 				s.forgetTask(old)
 			}
 		}
 	}
-	if len(s.openedTasks) >= maxTasks {
+	if len(s.openedTasks) >= maxOpenedTasks {
 		return nil
 	}
 	s.openedTasks[id] = t
@@ -160,209 +164,213 @@ func (s *Server) opened(sess *session, a access, id string, task []byte) *opened
 	return t
 }
 
-// closedTask notes that a task has ended, and that somebody knows: others who
-// listen are told.
-func (s *Server) closedTask(id string, task []byte) {
+// recordTaskEnd records that a task has ended and that a caller knows it. Others who
+// watch it are notified.
+func (s *Server) recordTaskEnd(id string, task []byte) {
 	s.mu.Lock()
 	t := s.openedTasks[id]
 	s.mu.Unlock()
 	if t == nil {
 		return
 	}
-	s.taskIs(t, task)
+	s.publishTaskState(t, task)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.over, t.seen = true, true
+	t.hasEnded, t.endSeen = true, true
 }
 
-// forgetTask lets go of a task; mu is held.
+// forgetTask removes a task; mu is held.
 func (s *Server) forgetTask(t *openedTask) {
-	t.over = true
+	t.hasEnded = true
 	if s.openedTasks[t.id] == t {
 		delete(s.openedTasks, t.id)
 	}
-	if t.sess.tasks[t.own] == t {
-		delete(t.sess.tasks, t.own)
+	if t.session.tasks[t.serverTaskID] == t {
+		delete(t.session.tasks, t.serverTaskID)
 	}
 }
 
-// works says whether a session has tasks under way; mu is held.
-func (s *Server) works(sess *session) bool {
+// hasOpenTasks reports whether a session has open tasks, and removes those whose lifetime
+// is over; mu is held.
+func (s *Server) hasOpenTasks(sess *session) bool {
 	some := false
 	for _, t := range sess.tasks {
-		if !s.o.Now().Before(t.until) {
+		if !s.opts.Now().Before(t.expiresAt) {
 			s.forgetTask(t)
-		} else if !t.seen {
+		} else if !t.endSeen {
 			some = true
 		}
 	}
 	return some
 }
 
-// task does an operation on a task.
-func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
-	a, err := s.access(ctx, req.Principal, &req.Caller)
+// doTask runs an operation on a task: get, update or cancel. It uses the session on which
+// the task was made, if that is known. It repeats the operation once if it cannot have
+// run.
+func (s *Server) doTask(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
+	a, err := s.resolveAccess(ctx, req.Principal, &req.Caller)
 	if err != nil {
 		return catalog.Result{}, err
 	}
 	s.mu.Lock()
-	if t := s.openedTasks[req.Task]; t != nil && t.access.credentials == a.credentials {
-		// On its own session, whatever the caller declares now.
+	// With other credentials, the server decides whether the task may be seen.
+	if t := s.openedTasks[req.Task]; t != nil && t.access.credentialsDigest == a.credentialsDigest {
+		// The task lives on its own session, whatever the caller declares now.
+		// Only what names the session is taken over: the headers stay those of this call.
 		its := t.access
-		if !t.sess.gone {
-			its = t.sess.access // it may have become somebody's own since
+		if !t.session.removed {
+			its = t.session.access // the session may have been handed over since
 		}
-		a.caps, a.who, a.client, a.sole = its.caps, its.who, its.client, its.sole
+		a.capabilities, a.holder, a.clientSession, a.singleClient = its.capabilities, its.holder, its.clientSession, its.singleClient
 	}
 	s.mu.Unlock()
 	var body []byte
 	for try := 1; ; try++ {
 		var sess *session
-		if sess, err = s.acquire(ctx, a); err != nil {
+		if sess, err = s.acquireSession(ctx, a); err != nil {
 			return catalog.Result{}, err
 		}
-		t := taskOn{s: s, sess: sess, a: a, req: req}
-		if sess.link.modern() {
-			body, err = t.modern(ctx)
+		t := taskOperation{server: s, session: sess, access: a, request: req}
+		if sess.link.isModern() {
+			body, err = t.doModern(ctx)
 		} else {
-			body, err = t.legacy(ctx)
+			body, err = t.doLegacy(ctx)
 		}
 		if err == nil && req.Watch {
-			s.hearOfTask(ctx, s.opened(sess, a, req.Task, body))
+			s.watchTask(ctx, s.rememberTask(sess, a, req.Task, body))
 		}
-		s.release(sess)
-		if err == nil || try > 1 || !notRun(err) {
+		s.releaseSession(sess)
+		if err == nil || try > 1 || !cannotHaveRun(err) {
 			break
 		}
 	}
 	if err == nil {
-		err = s.o.checkTask(body)
+		err = s.opts.checkTaskInputs(body)
 	}
 	if err != nil {
-		return catalog.Result{}, s.o.checkError(err)
+		return catalog.Result{}, s.opts.checkElicitationError(err)
 	}
-	if ended(statusOfTask(body)) {
-		s.closedTask(req.Task, body)
+	if isEndStatus(taskStatus(body)) {
+		s.recordTaskEnd(req.Task, body)
 	}
 	return catalog.Result{Body: body}, nil
 }
 
-// taskOn is an operation on a task over one session.
-type taskOn struct {
-	s    *Server
-	sess *session
-	a    access
-	req  *catalog.Request
+// taskOperation is an operation on a task over one session.
+type taskOperation struct {
+	server  *Server
+	session *session
+	access  linkAccess
+	request *catalog.Request
 }
 
-// ask sends one request about the task.
-func (t *taskOn) ask(ctx context.Context, method string) ([]byte, error) {
-	l := t.sess.link
+// sendTaskRequest sends one request about the task.
+func (t *taskOperation) sendTaskRequest(ctx context.Context, method string) ([]byte, error) {
+	l := t.session.link
 	begun := time.Now()
-	var out outbound
-	out.write(t.s, t.req, l.modern(), "")
+	var out paramsBuilder
+	out.writeParams(t.server, t.request, l.isModern(), "")
 	body, err := l.roundTrip(ctx, method, out.params, nil)
-	t.s.ended(t.sess, time.Since(begun), err)
+	t.server.recordOutcome(t.session, time.Since(begun), err)
 	return body, err
 }
 
-func (t *taskOn) modern(ctx context.Context) ([]byte, error) {
-	switch t.req.Kind {
+// doModern runs the operation on a modern server. If the request says so, it polls until
+// the task no longer works.
+func (t *taskOperation) doModern(ctx context.Context) ([]byte, error) {
+	switch t.request.Kind {
 	case junctor.KindTaskUpdate:
-		_, err := t.ask(ctx, wire.MethodTasksUpdate)
+		_, err := t.sendTaskRequest(ctx, wire.MethodTasksUpdate)
 		return []byte(`{}`), err
 	case junctor.KindTaskCancel:
-		_, err := t.ask(ctx, wire.MethodTasksCancel)
+		_, err := t.sendTaskRequest(ctx, wire.MethodTasksCancel)
 		return []byte(`{}`), err
 	default:
 	}
 	for {
-		body, err := t.ask(ctx, wire.MethodTasksGet)
+		body, err := t.sendTaskRequest(ctx, wire.MethodTasksGet)
 		if err != nil {
 			return nil, err
 		}
-		if !t.req.Wait || statusOfTask(body) != wire.TaskWorking {
+		if !t.request.Wait || taskStatus(body) != wire.TaskWorking {
 			return wire.AppendObject(nil, body, []string{"resultType", "_meta"}), nil
 		}
-		every := usualPoll
+		every := defaultPollInterval
 		if ms, ok := wire.Int(wire.Get(body, "pollIntervalMs")); ok {
-			every = junctor.BoundDuration(float64(ms), time.Millisecond, mostPoll)
+			every = junctor.BoundDuration(float64(ms), time.Millisecond, maxPollInterval)
 		}
-		if err := pause(ctx, min(max(every, firstPoll), mostPoll)); err != nil {
+		if err := waitContext(ctx, min(max(every, minPollInterval), maxPollInterval)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (t *taskOn) legacy(ctx context.Context) ([]byte, error) {
-	switch t.req.Kind {
+// doLegacy runs the operation on a legacy server and gives the modern form of its result.
+// Updates go to the open request for the task's result, whose questions they answer.
+func (t *taskOperation) doLegacy(ctx context.Context) ([]byte, error) {
+	switch t.request.Kind {
 	case junctor.KindTaskUpdate:
-		t.s.mu.Lock()
-		c := t.s.taskCalls[t.req.Task]
-		t.s.mu.Unlock()
+		t.server.mu.Lock()
+		c := t.server.taskCalls[t.request.Task]
+		t.server.mu.Unlock()
 		if c != nil {
-			c.answer(t.req.Input.Responses)
+			c.answerQuestions(t.request.Input.Responses)
 		}
-		return []byte(`{}`), nil // what nobody asked for is ignored
+		return []byte(`{}`), nil // answers to nothing are ignored
 	case junctor.KindTaskCancel:
 		return t.cancelLegacy(ctx)
 	default:
 	}
-	task, err := t.state(ctx)
+	task, err := t.readState(ctx)
 	if err != nil {
 		return nil, err
 	}
-	switch status := statusOfTask(task); {
-	case ended(status):
-		result, err := t.ask(ctx, wire.MethodTasksResult)
-		return t.inline(ctx, task, result, err)
-	case t.req.Wait || status == wire.TaskInputRequired:
-		return t.await(ctx, task)
+	switch status := taskStatus(task); {
+	case isEndStatus(status):
+		result, err := t.sendTaskRequest(ctx, wire.MethodTasksResult)
+		return t.addOutcome(ctx, task, result, err)
+	case t.request.Wait || status == wire.TaskInputRequired:
+		return t.awaitTask(ctx, task)
 	}
 	return task, nil
 }
 
-func (t *taskOn) state(ctx context.Context) ([]byte, error) {
-	body, err := t.ask(ctx, wire.MethodTasksGet)
+// readState reads the state of a legacy task, in the modern form.
+func (t *taskOperation) readState(ctx context.Context) ([]byte, error) {
+	body, err := t.sendTaskRequest(ctx, wire.MethodTasksGet)
 	if err != nil {
 		return nil, err
 	}
-	return modernTask(body), nil
+	return toModernTask(body), nil
 }
 
-// inline puts how a task ended into it.
-func (t *taskOn) inline(ctx context.Context, task, result []byte, err error) ([]byte, error) {
+// addOutcome adds the result or error with which a legacy task ended.
+func (t *taskOperation) addOutcome(ctx context.Context, task, result []byte, err error) ([]byte, error) {
 	own, refused := errors.AsType[*wire.Error](err)
-	switch status := statusOfTask(task); {
+	switch status := taskStatus(task); {
 	case status == wire.TaskCancelled:
 		return task, nil
 	case refused && status == wire.TaskFailed:
-		raw := wire.AppendError(nil, nil, t.s.scrubbed(own))
+		raw := wire.AppendError(nil, nil, t.server.scrubError(own))
 		return wire.AppendObject(nil, task, nil, wire.Member{Key: "error", Value: wire.Get(raw, "error")}), nil
 	case err != nil:
-		return nil, whenEnded(ctx, err)
+		return nil, contextError(ctx, err)
 	}
-	if meta := wire.Get(result, "_meta"); meta != nil {
-		if kept := append(appendStripped(nil, meta), '}'); len(kept) > 2 {
-			result = wire.AppendObject(nil, result, nil, wire.Member{Key: "_meta", Value: kept})
-		} else {
-			result = wire.AppendObject(nil, result, []string{"_meta"})
-		}
-	}
-	// A tool that ran and failed has a result: only what ended in an error of the
-	// protocol has failed.
+	result = stripMeta(result)
+	// A tool that ran and failed has a result. Only a protocol error makes a task fail.
 	return wire.AppendObject(nil, task, nil,
 		wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCompleted + `"`)}, wire.Member{Key: "result", Value: result}), nil
 }
 
-func (t *taskOn) cancelLegacy(ctx context.Context) ([]byte, error) {
-	body, err := t.ask(ctx, wire.MethodTasksCancel)
+// cancelLegacy cancels a legacy task. A task that has already ended is no error.
+func (t *taskOperation) cancelLegacy(ctx context.Context) ([]byte, error) {
+	body, err := t.sendTaskRequest(ctx, wire.MethodTasksCancel)
 	if err == nil {
-		return modernTask(body), nil
+		return toModernTask(body), nil
 	}
 	if own, refused := errors.AsType[*wire.Error](err); refused && own.Code == wire.CodeInvalidParams {
-		if task, getErr := t.state(ctx); getErr == nil && ended(statusOfTask(task)) {
-			return []byte(`{}`), nil // there is nothing left to cancel
+		if task, getErr := t.readState(ctx); getErr == nil && isEndStatus(taskStatus(task)) {
+			return []byte(`{}`), nil // nothing is left to cancel
 		}
 	}
 	return nil, err

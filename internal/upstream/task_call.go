@@ -9,24 +9,24 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// await waits until a task of a legacy server has ended or asks for input. A
-// legacy server asks while somebody waits for the result, so a request for that
-// is kept open behind the caller's back, for as long as the caller comes back.
-func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
-	c := t.s.taskCall(t.req, t.a) //nolint:contextcheck // it outlives its caller
+// awaitTask waits until a legacy task has ended or asks for input. A legacy server asks
+// only while a request for the result is open. So that request stays open in the
+// background, as long as the caller comes back.
+func (t *taskOperation) awaitTask(ctx context.Context, task []byte) ([]byte, error) {
+	c := t.server.openTaskCall(t.request, t.access) //nolint:contextcheck // it outlives its caller
 	if c == nil {
-		return task, nil // the server is being closed
+		return task, nil // the Server is being closed
 	}
 	limit := ctx
-	if !t.req.Wait {
+	if !t.request.Wait {
 		var cancel context.CancelFunc
-		limit, cancel = context.WithTimeout(ctx, questionsIn)
+		limit, cancel = context.WithTimeout(ctx, questionsWait)
 		defer cancel()
 	}
 	for {
-		if asks := c.requests(); asks != nil {
-			if err := pause(limit, t.s.o.Timeouts.Gather); err == nil {
-				asks = c.requests() // and those that came with it
+		if asks := c.inputRequests(); asks != nil {
+			if err := waitContext(limit, t.server.opts.Timeouts.Gather); err == nil {
+				asks = c.inputRequests() // with those that came shortly after
 			}
 			if asks != nil {
 				return wire.AppendObject(nil, task, nil,
@@ -35,15 +35,15 @@ func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
 		}
 		select {
 		case <-c.done:
-			now, err := t.state(ctx)
+			now, err := t.readState(ctx)
 			if err != nil {
 				return nil, err
 			}
-			if !ended(statusOfTask(now)) {
-				return now, nil // it was the wait that ended
+			if !isEndStatus(taskStatus(now)) {
+				return now, nil // the open request ended, not the task
 			}
-			return t.inline(ctx, now, c.body, c.err)
-		case <-c.asked:
+			return t.addOutcome(ctx, now, c.body, c.err)
+		case <-c.questionAdded:
 		case <-limit.Done():
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -53,40 +53,40 @@ func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
 	}
 }
 
-// taskCall gives the open request for a task's result, and begins it where there
-// is none; nil where the server is being closed. It is given up when nobody has
-// come back for it in the time that a call may be parked.
-func (s *Server) taskCall(req *catalog.Request, a access) *call {
+// openTaskCall gives the open request for a task's result, and begins one if there is
+// none; nil if the Server is being closed. The request is cancelled if nobody comes back
+// for it within Timeouts.Park.
+func (s *Server) openTaskCall(req *catalog.Request, a linkAccess) *interactiveCall {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.taskCalls[req.Task]; c != nil {
-		c.timer.Reset(s.o.Timeouts.Park)
+		c.expiryTimer.Reset(s.opts.Timeouts.Park)
 		return c
 	}
-	c := &call{
-		s: s, can: abilitiesOf(a.caps), who: req.Principal, prefix: rand.Text()[:8] + ".",
-		asked: make(chan struct{}, 1), done: make(chan struct{}),
+	c := &interactiveCall{
+		server: s, abilities: abilitiesOf(a.capabilities), principal: req.Principal, keyPrefix: rand.Text()[:8] + ".",
+		questionAdded: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	kept := keep(req)
+	kept := copyRequest(req)
 	kept.Wait = true
-	a = a.kept()
+	a = a.copyForKeeping()
 	run, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
-	started := s.jobs.start(func() {
+	started := s.background.start(func() {
 		defer close(c.done)
 		defer cancel()
-		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the server's end is the call's, too
-		c.body, _, c.err = s.attempt(run, kept, a, "", c)
+		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the call must end with the Server, too
+		c.body, _, c.err = s.sendWithRetries(run, kept, a, "", c)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		c.timer.Stop()
+		c.expiryTimer.Stop()
 		delete(s.taskCalls, kept.Task)
 	})
 	if !started {
 		cancel()
 		return nil
 	}
-	c.timer = time.AfterFunc(s.o.Timeouts.Park, cancel)
+	c.expiryTimer = time.AfterFunc(s.opts.Timeouts.Park, cancel)
 	s.taskCalls[req.Task] = c
 	return c
 }

@@ -244,7 +244,7 @@ func endsBeforeItsStream(t *testing.T, asks bool) {
 	}
 	select {
 	case got := <-told:
-		if statusOfTask([]byte(got)) != wire.TaskCompleted {
+		if taskStatus([]byte(got)) != wire.TaskCompleted {
 			t.Errorf("told %s", got)
 		}
 	case <-time.After(never):

@@ -9,120 +9,128 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// What servers tell of their tasks. A legacy one does so on the stream of the
-// session where the task was made. A modern one is asked for it, by a stream for
-// each task: what is heard on the link that lists are read from must not break off
-// whenever somebody begins a task. Nobody relies on hearing of a task, in either
-// era: whatever is too much is left out.
+// Servers publish the states of their tasks. A legacy one does so on the stream of the
+// session where the task was made. A modern one does so on request: each task gets a
+// stream of its own, since the stream of the listing link must not restart whenever a
+// task begins. In both eras clients must not rely on these notifications, so those above
+// the bounds are dropped.
 
 const (
-	maxTaskStreams = 64       // of a server
-	maxTaskState   = 64 << 10 // that is told
+	maxTaskStreams = 64       // of one server
+	maxTaskState   = 64 << 10 // bytes of a state that is published
 )
 
-// hearOfTask listens for the changes of a task. ctx is its caller's.
-func (s *Server) hearOfTask(ctx context.Context, t *openedTask) {
+// watchTask listens for changes of a task. ctx is that of its caller. t may be nil.
+func (s *Server) watchTask(ctx context.Context, t *openedTask) {
 	switch {
 	case t == nil:
-	case t.sess.link.modern():
-		s.streamTask(t) //nolint:contextcheck // it outlives its caller
+	case t.session.link.isModern():
+		s.startTaskStream(t) //nolint:contextcheck // the stream outlives its caller
 	default:
-		if shared, err := s.lists(ctx, &t.access); err == nil && !shared {
-			s.listenAlong(t.sess)
+		if shared, err := s.isListingLink(ctx, &t.access); err == nil && !shared {
+			s.listenOnSession(t.session)
 		}
 	}
 }
 
-// streamTask has a modern server tell of a task until that ends.
-func (s *Server) streamTask(t *openedTask) {
+// startTaskStream opens a stream for a modern task, until the task ends. It does nothing
+// if there is one, or if there are too many.
+func (s *Server) startTaskStream(t *openedTask) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.watched || t.over || s.taskStreams >= maxTaskStreams {
+	if t.hasStream || t.hasEnded || s.taskStreams >= maxTaskStreams {
 		return
 	}
-	if t.watched = s.jobs.start(func() { s.followTask(t) }); t.watched {
+	if t.hasStream = s.background.start(func() { s.keepTaskStream(t) }); t.hasStream {
 		s.taskStreams++
 	}
 }
 
-// followTask keeps the stream of a task open.
-func (s *Server) followTask(t *openedTask) {
-	ctx, cancel := context.WithTimeout(s.ctx, t.until.Sub(s.o.Now()))
+// keepTaskStream keeps the stream of a task open. It gives up after maxResumes failures,
+// or if the server has no streams.
+func (s *Server) keepTaskStream(t *openedTask) {
+	ctx, cancel := context.WithTimeout(s.ctx, t.expiresAt.Sub(s.opts.Now()))
 	defer cancel()
-	ids := append(wire.AppendString([]byte{'['}, t.own), ']')
-	params := s.o.paramsOf(oursTasks,
+	ids := append(wire.AppendString([]byte{'['}, t.serverTaskID), ']')
+	params := s.opts.paramsWith(gatewayTaskCapabilities,
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
-		err := t.sess.link.listen(ctx, params, &taskEar{ctx: ctx, s: s, t: t, stop: cancel})
-		if errors.Is(err, errSilent) || ctx.Err() != nil || s.isGone(t.sess) || pause(ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
+		err := t.session.link.listen(ctx, params, &taskListener{ctx: ctx, server: s, task: t, stopStream: cancel})
+		if errors.Is(err, errNoStream) || ctx.Err() != nil || s.isRemoved(t.session) || waitContext(ctx, addJitter(backoffDelay(firstFollowDelay, maxFollowDelay, failures))) != nil {
 			break
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.watched = false
+	t.hasStream = false
 	s.taskStreams--
 }
 
-// taskEar is the peer of a task's stream.
-type taskEar struct {
-	deaf
-	ctx  context.Context //nolint:containedctx // it is the stream's
-	s    *Server
-	t    *openedTask
-	stop func()
+// taskListener is the message handler of a task's stream.
+type taskListener struct {
+	nopHandler
+	ctx        context.Context //nolint:containedctx // it is the context of the stream
+	server     *Server
+	task       *openedTask
+	stopStream func()
 }
 
-func (e *taskEar) note(method string, params []byte) {
+// handleNotification implements messageHandler. It ends the stream when the task has
+// ended or the server does not grant the subscription.
+func (l *taskListener) handleNotification(method string, params []byte) {
 	switch method {
 	case wire.NoteTasks:
-		if e.s.taskNoted(e.t.sess, params); e.s.isOver(e.t) {
-			e.stop()
+		if l.server.handleTaskNote(l.task.session, params); l.server.hasTaskEnded(l.task) {
+			l.stopStream()
 		}
 	case wire.NoteSubscriptionsAcknowledged:
 		granted := slices.Collect(wire.Elements(wire.Get(wire.Get(params, "notifications"), "taskIds")))
-		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == e.t.own }) {
-			e.stop()
+		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == l.task.serverTaskID }) {
+			l.stopStream()
 			return
 		}
-		e.s.jobs.start(e.look)
+		l.server.background.start(l.readTask)
 	}
 }
 
-// look asks how the task is: it may have changed while nobody listened.
-func (e *taskEar) look() {
-	params := e.s.o.paramsOf(oursTasks, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.t.own)})
-	task, err := e.t.sess.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
+// readTask reads the state of the task: it may have changed before the stream was open.
+func (l *taskListener) readTask() {
+	params := l.server.opts.paramsWith(gatewayTaskCapabilities, wire.Member{Key: "taskId", Value: wire.AppendString(nil, l.task.serverTaskID)})
+	task, err := l.task.session.link.roundTrip(l.ctx, wire.MethodTasksGet, params, nil)
 	if err != nil {
-		return // whatever is told from now on is heard
+		return // later changes come on the stream
 	}
-	if e.s.taskIs(e.t, task); e.s.isOver(e.t) {
-		e.stop()
+	if l.server.publishTaskState(l.task, task); l.server.hasTaskEnded(l.task) {
+		l.stopStream()
 	}
 }
 
-func (s *Server) isOver(t *openedTask) bool {
+// hasTaskEnded reports whether the end of a task was published.
+func (s *Server) hasTaskEnded(t *openedTask) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return t.over
+	return t.hasEnded
 }
 
-// taskNoted takes what a server says of a task of a session, in the form of its era.
-func (s *Server) taskNoted(sess *session, params []byte) {
-	if !sess.link.modern() {
-		params = modernTask(params)
+// handleTaskNote handles a notification about a task on a session, in the form of its
+// era.
+func (s *Server) handleTaskNote(sess *session, params []byte) {
+	if !sess.link.isModern() {
+		params = toModernTask(params)
 	}
 	own, _ := wire.String(wire.Get(params, "taskId"))
 	s.mu.Lock()
 	t := sess.tasks[own]
 	s.mu.Unlock()
-	s.taskIs(t, params)
+	s.publishTaskState(t, params)
 }
 
-// taskIs tells the state of a task, in modern form, unless that was told. t may be nil.
-func (s *Server) taskIs(t *openedTask, task []byte) {
-	status := statusOfTask(task)
-	if t == nil || !ended(status) && status != wire.TaskWorking && status != wire.TaskInputRequired {
+// publishTaskState publishes the state of a task, in modern form, unless it was published
+// before. t may be nil. Results, errors and questions are left out: only an operation of
+// the owner gives those.
+func (s *Server) publishTaskState(t *openedTask, task []byte) {
+	status := taskStatus(task)
+	if t == nil || !isEndStatus(status) && status != wire.TaskWorking && status != wire.TaskInputRequired {
 		return
 	}
 	state := string(wire.AppendObject(nil, task, []string{"result", "error", "inputRequests", "requestState", "_meta"},
@@ -131,12 +139,12 @@ func (s *Server) taskIs(t *openedTask, task []byte) {
 		return
 	}
 	s.mu.Lock()
-	news := !t.over && state != t.said
+	news := !t.hasEnded && state != t.lastState
 	if news {
-		t.said, t.over = state, ended(status)
+		t.lastState, t.hasEnded = state, isEndStatus(status)
 	}
 	s.mu.Unlock()
 	if news {
-		s.tell(catalog.Event{Kind: catalog.EventTask, Party: t.party, Task: catalog.TaskState{ID: t.id, Session: t.client, JSON: state}})
+		s.publishEvent(catalog.Event{Kind: catalog.EventTask, Party: t.principalID, Task: catalog.TaskState{ID: t.id, Session: t.clientSession, JSON: state}})
 	}
 }

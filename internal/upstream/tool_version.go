@@ -7,26 +7,26 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Bounds of the versions that a server declares for one tool.
+// Bounds of the versions of one tool.
 const (
 	maxVersions    = 16
 	maxVersionName = 64
 )
 
-// toolVersions are the definitions of a tool that a server lists: one, unless the
-// server declares versions of it in _meta, as Junctor does. It lists the definition
-// of its default version alone. The others take whatever arguments a caller sends:
-// the server knows their schemas, and checks.
+// toolVersions gives the definitions of a tool in a server's list. There is one, unless
+// the server declares versions in _meta, as Junctor does. Then the list has only the
+// definition of the default version. The other versions accept any arguments here: the
+// server knows their schemas and checks them.
 func toolVersions(name string, raw []byte) []catalog.ToolDef {
 	meta := wire.Get(raw, "_meta")
 	current, ok := wire.String(wire.Get(meta, wire.MetaJunctorVersion))
-	if !ok || !isVersion(current) {
+	if !ok || !isVersionName(current) {
 		return []catalog.ToolDef{{Name: name, JSON: raw}}
 	}
 	var names []string
 	for one := range wire.Elements(wire.Get(meta, wire.MetaJunctorVersion+"s")) {
 		version, ok := wire.String(one)
-		if ok && isVersion(version) && !slices.Contains(names, version) && len(names) < maxVersions {
+		if ok && isVersionName(version) && !slices.Contains(names, version) && len(names) < maxVersions {
 			names = append(names, version)
 		}
 	}
@@ -44,4 +44,5 @@ func toolVersions(name string, raw []byte) []catalog.ToolDef {
 	return defs
 }
 
-func isVersion(text string) bool { return text != "" && len(text) <= maxVersionName }
+// isVersionName reports whether text can name a version.
+func isVersionName(text string) bool { return text != "" && len(text) <= maxVersionName }

@@ -114,10 +114,10 @@ func TestIDsCannotBeGuessed(t *testing.T) {
 	const calls = 2000
 	steps, seen := map[int64]int{}, map[string]bool{}
 	for range 2 { // ids of two links have nothing in common
-		var f flights
+		var f pendingCalls
 		last := int64(0)
 		for range calls {
-			fl, err := f.begin(nil, nil)
+			fl, err := f.beginCall(nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestIDsCannotBeGuessed(t *testing.T) {
 			steps[n-last]++
 			last = n
 			seen[string(fl.id)] = true
-			f.end(fl)
+			f.endCall(fl)
 		}
 	}
 	if len(seen) < 2*calls-4 {
@@ -145,12 +145,12 @@ func TestIDsCannotBeGuessed(t *testing.T) {
 func TestIDsAreNotUsedTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	var tries uint64
-	f := flights{random: func() uint64 {
+	f := pendingCalls{nextRandom: func() uint64 {
 		tries++
 		return tries / 3 << 33 // each of them thrice, and 0 first
 	}}
 	for range 10 {
-		if _, err := f.begin(nil, nil); err != nil {
+		if _, err := f.beginCall(nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,18 +172,20 @@ func TestEverythingUnaskedIsPaced(t *testing.T) {
 		"message":   wire.AppendNotification(nil, wire.NoteMessage, []byte(`{}`)),
 		"answer":    wire.AppendResult(nil, []byte("4711"), []byte(`{}`)),
 	} {
-		o := &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler), limits: newLimits(func() time.Time { return now })}
-		l := &httpLink{o: o}
-		l.asks.closed = true // nothing is sent
+		o := &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler), limits: newServerLimits(func() time.Time { return now })}
+		l := &httpLink{opts: o}
+		l.serverRequests.closed = true // nothing is sent
 		for where, hear := range map[string]func(m *wire.Message){
-			"the stream of all calls": func(m *wire.Message) { l.flights.heard(t.Context(), m, &l.asks, o, nil) },
-			"the stream of a session": func(m *wire.Message) { l.heard(t.Context(), m) },
-			"the stream of a call":    func(m *wire.Message) { (&exchange{l: l, ctx: t.Context(), id: []byte("5")}).take(t.Context(), m) },
+			"the stream of all calls": func(m *wire.Message) { l.pending.dispatchMessage(t.Context(), m, &l.serverRequests, o, nil) },
+			"the stream of a session": func(m *wire.Message) { l.dispatchMessage(t.Context(), m) },
+			"the stream of a call": func(m *wire.Message) {
+				(&httpExchange{link: l, ctx: t.Context(), id: []byte("5")}).handleMessage(t.Context(), m)
+			},
 		} {
 			if name == "answer" && where == "the stream of a call" {
 				continue // it ends the call
 			}
-			before := o.limits.notes
+			before := o.limits.noteTokens
 			for range flood {
 				var m wire.Message
 				if err := m.Parse(message); err != nil {
@@ -191,7 +193,7 @@ func TestEverythingUnaskedIsPaced(t *testing.T) {
 				}
 				hear(&m)
 			}
-			if counted := before - o.limits.notes; counted != flood {
+			if counted := before - o.limits.noteTokens; counted != flood {
 				t.Errorf("%s on %s: %v of %d are counted", name, where, counted, flood)
 			}
 		}
