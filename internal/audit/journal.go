@@ -65,8 +65,8 @@ type Journal struct {
 	key  ed25519.PrivateKey
 	lock io.Closer
 
-	notes sync.Pool // of *note
-	turn  turn      // of callers: one writes
+	recordPool sync.Pool  // of *note
+	writeQueue writeQueue // of callers: one writes
 
 	mu       sync.Mutex // writing: chain order is lock order
 	enc      *encoder
@@ -249,16 +249,16 @@ func cannotOpen(dir string, err error) error {
 // a power cut. An error is CodeUnavailable: nothing was recorded, or, in strict
 // mode, not safely. Every Append tries again by itself.
 func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
-	n, ok := j.notes.Get().(*note)
+	n, ok := j.recordPool.Get().(*pendingRecord)
 	if !ok {
-		n = &note{told: make(chan bool, 1)}
+		n = &pendingRecord{written: make(chan bool, 1)}
 	}
-	n.call, n.said.buf = c, n.said.buf[:0]
-	n.said.call(c) // by now, since the journal is shared
-	j.write(n)
+	n.call, n.body.buf = c, n.body.buf[:0]
+	n.body.call(c) // by now, since the journal is shared
+	j.writeRecord(n)
 	seq, err := n.seq, n.err
 	n.call = nil
-	j.notes.Put(n)
+	j.recordPool.Put(n)
 	if err == nil && j.o.Strict {
 		err = j.commit(seq)
 	}

@@ -13,10 +13,10 @@ import (
 func TestTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var turns turn
-		come := func() (*note, chan bool) {
-			n, mine := &note{told: make(chan bool, 1)}, make(chan bool, 1)
-			go func() { mine <- turns.wait(n) }()
+		var turns writeQueue
+		come := func() (*pendingRecord, chan bool) {
+			n, mine := &pendingRecord{written: make(chan bool, 1)}, make(chan bool, 1)
+			go func() { mine <- turns.enqueue(n) }()
 			synctest.Wait()
 			return n, mine
 		}
@@ -26,24 +26,24 @@ func TestTurn(t *testing.T) {
 		if !<-first || len(second) > 0 || len(last) > 0 {
 			t.Fatal("the turn is not that of the first alone")
 		}
-		turns.pass()
+		turns.handOver()
 		if !<-second || len(last) > 0 {
 			t.Fatal("it was not passed to the second")
 		}
-		if others := turns.meanwhile(); len(others) != 1 || others[0] != third {
+		if others := turns.nextBatch(); len(others) != 1 || others[0] != third {
 			t.Fatalf("%d came meanwhile", len(others))
 		}
-		third.told <- true
+		third.written <- true
 		if <-last {
 			t.Error("what was written is to be written again")
 		}
-		if len(turns.meanwhile()) > 0 {
+		if len(turns.nextBatch()) > 0 {
 			t.Error("somebody comes twice")
 		}
 		if _, next := come(); !<-next {
 			t.Error("the turn is not free")
 		}
-		turns.pass()
+		turns.handOver()
 		if _, next := come(); !<-next {
 			t.Error("the turn is not free after it was passed to nobody")
 		}
@@ -65,7 +65,7 @@ func (w *crowded) WriteAt(b []byte, off int64) (int, error) {
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
-	const callers = 10 * maxRounds
+	const callers = 10 * maxBatchesPerWriter
 	meanwhile := func() {}
 	j := open(t, Options{Dir: dir, open: func(path string, fresh bool) (file, error) {
 		f, err := openFile(path, fresh)
@@ -84,9 +84,9 @@ func TestCrowd(t *testing.T) {
 		c := ended(fmt.Sprint("c", left))
 		wg.Go(func() { record(t, j, c) })
 		for waits := 0; waits == 0; {
-			j.turn.mu.Lock()
-			waits = len(j.turn.waiting)
-			j.turn.mu.Unlock()
+			j.writeQueue.mu.Lock()
+			waits = len(j.writeQueue.waiting)
+			j.writeQueue.mu.Unlock()
 		}
 	}
 	record(t, j, ended("first"))
@@ -138,15 +138,15 @@ func TestWrittenTogether(t *testing.T) {
 				}
 				return c.wrap(f.(*os.File), &writes), nil
 			}})
-			var notes []*note
+			var notes []*pendingRecord
 			for _, id := range []string{"a", "b", "c"} {
-				n := &note{call: ended(id)}
-				n.said.call(n.call)
+				n := &pendingRecord{call: ended(id)}
+				n.body.call(n.call)
 				notes = append(notes, n)
 			}
 			j.mu.Lock()
 			first, before := j.seq+1, writes
-			j.append(notes)
+			j.appendBatch(notes)
 			took := writes - before
 			j.mu.Unlock()
 			for i, n := range notes {

@@ -16,9 +16,9 @@ const rollPause = time.Second
 
 const keptLines = 1 << 20 // of the buffer for lines
 
-// append writes records in one go. Those that cannot be written together are
+// appendBatch writes records in one go. Those that cannot be written together are
 // written one by one, so that none is lost for another. The lock is held.
-func (j *Journal) append(notes []*note) {
+func (j *Journal) appendBatch(notes []*pendingRecord) {
 	if j.closed {
 		for _, n := range notes {
 			n.err = unavailable(errClosed)
@@ -34,7 +34,7 @@ func (j *Journal) append(notes []*note) {
 	j.lines = j.lines[:0]
 	for _, n := range notes {
 		j.enc.begin(j.seq+1, now, phaseOf(n.call))
-		j.enc.buf = append(j.enc.buf, n.said.buf...)
+		j.enc.buf = append(j.enc.buf, n.body.buf...)
 		line, hash := j.enc.seal(&j.prev)
 		j.lines = append(j.lines, line...)
 		j.seq, j.prev = j.seq+1, hash
@@ -47,7 +47,7 @@ func (j *Journal) append(notes []*note) {
 			return
 		}
 		for i := range notes {
-			j.append(notes[i : i+1])
+			j.appendBatch(notes[i : i+1])
 		}
 		return
 	}
@@ -111,7 +111,7 @@ func (j *Journal) put(lines []byte) error {
 }
 
 // miss counts records that could not be written.
-func (j *Journal) miss(notes []*note, err error) {
+func (j *Journal) miss(notes []*pendingRecord, err error) {
 	if j.err == nil {
 		j.o.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
 	}
