@@ -18,21 +18,21 @@ const keptLines = 1 << 20 // of the buffer for lines
 
 // appendBatch writes records in one go. Those that cannot be written together are
 // written one by one, so that none is lost for another. The lock is held.
-func (j *Journal) appendBatch(notes []*pendingRecord) {
+func (j *Journal) appendBatch(batch []*pendingRecord) {
 	if j.closed {
-		for _, n := range notes {
+		for _, n := range batch {
 			n.err = unavailable(errClosed)
 		}
 		return
 	}
 	now := j.o.Now()
 	if err := j.prepare(now); err != nil {
-		j.miss(notes, err)
+		j.miss(batch, err)
 		return
 	}
 	seq, prev := j.seq, j.prev
 	j.lines = j.lines[:0]
-	for _, n := range notes {
+	for _, n := range batch {
 		j.enc.begin(j.seq+1, now, phaseOf(n.call))
 		j.enc.buf = append(j.enc.buf, n.body.buf...)
 		line, hash := j.enc.seal(&j.prev)
@@ -42,12 +42,12 @@ func (j *Journal) appendBatch(notes []*pendingRecord) {
 	}
 	if err := j.put(j.lines); err != nil {
 		j.seq, j.prev = seq, prev
-		if len(notes) == 1 || j.torn {
-			j.miss(notes, err)
+		if len(batch) == 1 || j.torn {
+			j.miss(batch, err)
 			return
 		}
-		for i := range notes {
-			j.appendBatch(notes[i : i+1])
+		for i := range batch {
+			j.appendBatch(batch[i : i+1])
 		}
 		return
 	}
@@ -111,12 +111,12 @@ func (j *Journal) put(lines []byte) error {
 }
 
 // miss counts records that could not be written.
-func (j *Journal) miss(notes []*pendingRecord, err error) {
+func (j *Journal) miss(batch []*pendingRecord, err error) {
 	if j.err == nil {
 		j.o.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
 	}
 	j.err = err
-	for _, n := range notes {
+	for _, n := range batch {
 		if n.err = unavailable(err); n.call.Status == junctor.StatusRunning {
 			j.starts++
 		} else {

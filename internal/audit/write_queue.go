@@ -40,53 +40,53 @@ type writeQueue struct {
 }
 
 // enqueue gives the turn to a note, or comes back when another has written it.
-func (t *writeQueue) enqueue(n *pendingRecord) (mine bool) {
-	t.mu.Lock()
-	if !t.hasWriter {
-		t.hasWriter = true
-		t.mu.Unlock()
+func (q *writeQueue) enqueue(n *pendingRecord) (mine bool) {
+	q.mu.Lock()
+	if !q.hasWriter {
+		q.hasWriter = true
+		q.mu.Unlock()
 		return true
 	}
-	t.waiting = append(t.waiting, n)
-	t.mu.Unlock()
+	q.waiting = append(q.waiting, n)
+	q.mu.Unlock()
 	return !<-n.written
 }
 
 // firstBatch gives a note whose turn it is, and those that came with it: while many
 // call, others who are about to write are let come first.
-func (t *writeQueue) firstBatch(n *pendingRecord) []*pendingRecord {
-	if t.soloWrites < maxSoloWrites || t.soloWrites%yieldEvery == 0 {
+func (q *writeQueue) firstBatch(n *pendingRecord) []*pendingRecord {
+	if q.soloWrites < maxSoloWrites || q.soloWrites%yieldEvery == 0 {
 		runtime.Gosched()
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.batch = append(append(t.batch[:0], n), t.waiting...)
-	clear(t.waiting)
-	t.waiting = t.waiting[:0]
-	if t.soloWrites++; len(t.batch) > 1 {
-		t.soloWrites = 0
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.batch = append(append(q.batch[:0], n), q.waiting...)
+	clear(q.waiting)
+	q.waiting = q.waiting[:0]
+	if q.soloWrites++; len(q.batch) > 1 {
+		q.soloWrites = 0
 	}
-	return t.batch
+	return q.batch
 }
 
 // nextBatch gives the notes that have come since the last time; with none, the turn
 // is over.
-func (t *writeQueue) nextBatch() []*pendingRecord {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	clear(t.batch)
-	t.waiting, t.batch = t.batch[:0], t.waiting
-	t.hasWriter = len(t.batch) > 0
-	return t.batch
+func (q *writeQueue) nextBatch() []*pendingRecord {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	clear(q.batch)
+	q.waiting, q.batch = q.batch[:0], q.waiting
+	q.hasWriter = len(q.batch) > 0
+	return q.batch
 }
 
 // handOver ends the turn: it is the next one's.
-func (t *writeQueue) handOver() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.hasWriter = len(t.waiting) > 0; t.hasWriter {
-		t.waiting[0].written <- false
-		t.waiting = slices.Delete(t.waiting, 0, 1)
+func (q *writeQueue) handOver() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.hasWriter = len(q.waiting) > 0; q.hasWriter {
+		q.waiting[0].written <- false
+		q.waiting = slices.Delete(q.waiting, 0, 1)
 	}
 }
 
@@ -107,11 +107,11 @@ func (j *Journal) writeRecord(n *pendingRecord) {
 }
 
 // writeBatch writes notes, and tells all but one of them.
-func (j *Journal) writeBatch(notes []*pendingRecord, mine *pendingRecord) {
+func (j *Journal) writeBatch(batch []*pendingRecord, mine *pendingRecord) {
 	j.mu.Lock()
-	j.appendBatch(notes)
+	j.appendBatch(batch)
 	j.mu.Unlock()
-	for _, n := range notes {
+	for _, n := range batch {
 		if n != mine {
 			n.written <- true
 		}
