@@ -173,9 +173,9 @@ func (j *Journal) start(ctx context.Context) (err error) {
 		return err
 	}
 	if j.o.Restored != "" {
-		j.enc.begin(j.seq+1, j.o.Now(), PhaseRestore)
-		j.enc.text("reason", j.o.Restored, maxReason)
-		if err := j.putOne(); err != nil {
+		j.enc.beginRecord(j.seq+1, j.o.Now(), PhaseRestore)
+		j.enc.addText("reason", j.o.Restored, maxReason)
+		if err := j.writeEncoded(); err != nil {
 			return err
 		}
 	}
@@ -254,7 +254,7 @@ func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
 		n = &pendingRecord{written: make(chan bool, 1)}
 	}
 	n.call, n.body.buf = c, n.body.buf[:0]
-	n.body.call(c) // by now, since the journal is shared
+	n.body.addCall(c) // by now, since the journal is shared
 	j.writeRecord(n)
 	seq, err := n.seq, n.err
 	n.call = nil

@@ -105,10 +105,10 @@ var (
 // splitLine takes a line, without its newline, apart. It does not look into
 // the record.
 func splitLine(b []byte) (l line, err error) {
-	if len(b) <= lineHead || b[hexSize] != ' ' || !parseHash(&l.hash, b[:hexSize]) {
+	if len(b) <= hashPrefixSize || b[hexSize] != ' ' || !parseHash(&l.hash, b[:hexSize]) {
 		return line{}, errShape
 	}
-	l.text = b[lineHead:]
+	l.text = b[hashPrefixSize:]
 	return l, nil
 }
 

@@ -46,8 +46,8 @@ type Record struct {
 	Status  junctor.Status
 }
 
-// bare says that a record of a copy has no columns.
-func (r *Record) bare() bool {
+// hasNoColumns says that a record of a copy has no columns.
+func (r *Record) hasNoColumns() bool {
 	return r.Time.IsZero() && r.Phase == "" && r.Tenant == "" && r.Call == "" && r.Server == "" && r.Name == "" && r.Subject == "" && r.Status == ""
 }
 
@@ -61,8 +61,8 @@ const (
 
 // A line is the hash in hex, a space, the record, a newline.
 const (
-	hexSize  = 2 * sha256.Size
-	lineHead = hexSize + 1
+	hexSize        = 2 * sha256.Size
+	hashPrefixSize = hexSize + 1
 	// maxLine is above the longest line that can be made: every byte of every
 	// text may need six ("\u0000").
 	maxLine = 32 << 10
@@ -73,36 +73,36 @@ const hexDigits = "0123456789abcdef"
 // encoder writes records into one buffer, and allocates nothing. The journal has
 // one that it uses under its lock, and others for what can be written before.
 type encoder struct {
-	node  string
-	buf   []byte
-	sec   int64 // the second that stamp shows
-	stamp []byte
+	node        string
+	buf         []byte
+	stampSecond int64 // the second that stamp shows
+	stamp       []byte
 }
 
 func newEncoder(node string) *encoder {
-	return &encoder{node: node, buf: make([]byte, 0, maxLine), stamp: make([]byte, 0, 32), sec: -1 << 62}
+	return &encoder{node: node, buf: make([]byte, 0, maxLine), stamp: make([]byte, 0, 32), stampSecond: -1 << 62}
 }
 
-// begin starts a record. The space before it is for the hash.
-func (e *encoder) begin(seq uint64, now time.Time, phase Phase) {
-	b := e.buf[:lineHead]
+// beginRecord starts a record. The space before it is for the hash.
+func (e *encoder) beginRecord(seq uint64, now time.Time, phase Phase) {
+	b := e.buf[:hashPrefixSize]
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendUint(b, seq, 10)
 	b = append(b, `,"node":"`...)
 	b = append(b, e.node...) // names of nodes need no escape
 	b = append(b, `","time":"`...)
-	b = e.time(b, now)
+	b = e.appendTime(b, now)
 	b = append(b, `","phase":"`...)
 	b = append(b, phase...)
 	b = append(b, '"')
 	e.buf = b
 }
 
-// time writes UTC with microseconds. The part down to the second is made once
+// appendTime writes UTC with microseconds. The part down to the second is made once
 // a second.
-func (e *encoder) time(b []byte, t time.Time) []byte {
-	if sec := t.Unix(); sec != e.sec {
-		e.sec = sec
+func (e *encoder) appendTime(b []byte, t time.Time) []byte {
+	if sec := t.Unix(); sec != e.stampSecond {
+		e.stampSecond = sec
 		e.stamp = t.UTC().AppendFormat(e.stamp[:0], "2006-01-02T15:04:05.")
 	}
 	b = append(b, e.stamp...)
@@ -113,11 +113,11 @@ func (e *encoder) time(b []byte, t time.Time) []byte {
 	return append(b, 'Z')
 }
 
-func (e *encoder) text(key, s string, limit int) {
+func (e *encoder) addText(key, s string, limit int) {
 	if s == "" {
 		return
 	}
-	e.key(key)
+	e.addKey(key)
 	if len(s) > limit {
 		for limit > 0 && !utf8.RuneStart(s[limit]) {
 			limit--
@@ -129,66 +129,66 @@ func (e *encoder) text(key, s string, limit int) {
 	e.buf = append(appendText(append(e.buf, '"'), s), '"')
 }
 
-func (e *encoder) number(key string, n int64) {
+func (e *encoder) addNumber(key string, n int64) {
 	if n != 0 {
-		e.key(key)
+		e.addKey(key)
 		e.buf = strconv.AppendInt(e.buf, n, 10)
 	}
 }
 
-func (e *encoder) digest(key string, d *[sha256.Size]byte) {
+func (e *encoder) addDigest(key string, d *[sha256.Size]byte) {
 	if *d != ([sha256.Size]byte{}) {
-		e.key(key)
+		e.addKey(key)
 		e.buf = append(e.buf, '"')
 		e.buf = hex.AppendEncode(e.buf, d[:])
 		e.buf = append(e.buf, '"')
 	}
 }
 
-func (e *encoder) key(key string) {
+func (e *encoder) addKey(key string) {
 	e.buf = append(e.buf, ',', '"')
 	e.buf = append(e.buf, key...)
 	e.buf = append(e.buf, '"', ':')
 }
 
-// call writes what there is to say of a call.
-func (e *encoder) call(c *junctor.Call) {
-	e.text("call", c.ID, maxWord)
-	e.text("tenant", string(c.Tenant), maxWord)
-	e.text("kind", string(c.Kind), maxWord)
-	e.text("door", string(c.Door), maxWord)
-	e.text("server", c.Server, maxWord)
-	e.text("name", c.Name, maxName)
-	e.text("version", c.Version, maxWord)
-	e.text("issuer", c.Issuer, maxWord)
-	e.text("subject", c.Subject, maxWord)
+// addCall writes what there is to say of a call.
+func (e *encoder) addCall(c *junctor.Call) {
+	e.addText("call", c.ID, maxWord)
+	e.addText("tenant", string(c.Tenant), maxWord)
+	e.addText("kind", string(c.Kind), maxWord)
+	e.addText("door", string(c.Door), maxWord)
+	e.addText("server", c.Server, maxWord)
+	e.addText("name", c.Name, maxName)
+	e.addText("version", c.Version, maxWord)
+	e.addText("issuer", c.Issuer, maxWord)
+	e.addText("subject", c.Subject, maxWord)
 	// Nothing is said twice: of an agent and of a user the subject says which.
 	if c.Issuer != junctor.IssuerUser {
-		e.text("user", c.User, maxWord)
+		e.addText("user", c.User, maxWord)
 	}
 	if c.Issuer != junctor.IssuerAgent {
-		e.text("agent", c.Agent, maxWord)
+		e.addText("agent", c.Agent, maxWord)
 	}
-	e.text("client", c.Client, maxName)
-	e.text("view", c.View, maxWord)
-	e.text("room", c.Room, maxWord)
-	e.text("status", string(c.Status), maxWord)
-	e.text("code", string(c.Code), maxWord)
-	e.text("reason", c.Reason, maxReason)
-	e.number("duration_us", c.Duration.Microseconds())
-	e.number("bytes_in", int64(c.BytesIn))
-	e.number("bytes_out", int64(c.BytesOut))
-	e.digest("args_b3", &c.ArgsDigest)
-	e.digest("result_b3", &c.ResultDigest)
+	e.addText("client", c.Client, maxName)
+	e.addText("view", c.View, maxWord)
+	e.addText("room", c.Room, maxWord)
+	e.addText("status", string(c.Status), maxWord)
+	e.addText("code", string(c.Code), maxWord)
+	e.addText("reason", c.Reason, maxReason)
+	e.addNumber("duration_us", c.Duration.Microseconds())
+	e.addNumber("bytes_in", int64(c.BytesIn))
+	e.addNumber("bytes_out", int64(c.BytesOut))
+	e.addDigest("args_b3", &c.ArgsDigest)
+	e.addDigest("result_b3", &c.ResultDigest)
 }
 
-// seal ends the record, chains it to prev and gives the line and its hash. The
+// finishRecord ends the record, chains it to prev and gives the line and its hash. The
 // line lies in the buffer until the next begin.
-func (e *encoder) seal(prev *[sha256.Size]byte) (line []byte, hash [sha256.Size]byte) {
+func (e *encoder) finishRecord(prev *[sha256.Size]byte) (line []byte, hash [sha256.Size]byte) {
 	e.buf = append(e.buf, '}')
 	// The hash before lies in front of the record while both are hashed in one go.
-	copy(e.buf[lineHead-sha256.Size:lineHead], prev[:])
-	hash = sha256.Sum256(e.buf[lineHead-sha256.Size:])
+	copy(e.buf[hashPrefixSize-sha256.Size:hashPrefixSize], prev[:])
+	hash = sha256.Sum256(e.buf[hashPrefixSize-sha256.Size:])
 	hex.Encode(e.buf[:hexSize], hash[:])
 	e.buf[hexSize] = ' '
 	e.buf = append(e.buf, '\n')

@@ -172,7 +172,7 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Kn
 	// What stands behind the bad record keeps its numbers.
 	e.seq = max(e.seq, last.first)
 	if info, err := os.Stat(last.path); err == nil {
-		most := e.seq + uint64(info.Size())/lineHead //nolint:gosec // sizes are not negative
+		most := e.seq + uint64(info.Size())/hashPrefixSize //nolint:gosec // sizes are not negative
 		if l, found, _ := lastLine(last.path); found && l.Seq > e.seq && l.Seq <= most {
 			e.seq, e.hash = l.Seq, l.hash
 		}
@@ -220,9 +220,9 @@ func (j *Journal) reopen(last segment, e ending) error {
 		return err
 	}
 	j.o.Logger.Warn("the last record of the journal was half-written and was dropped", "file", j.path, "bytes", e.torn)
-	j.enc.begin(j.seq+1, j.o.Now(), PhaseRecover)
-	j.enc.number("dropped", e.torn)
-	return j.putOne()
+	j.enc.beginRecord(j.seq+1, j.o.Now(), PhaseRecover)
+	j.enc.addNumber("dropped", e.torn)
+	return j.writeEncoded()
 }
 
 // refill brings the newest calls back into memory.

@@ -296,7 +296,7 @@ func (t *tail) record(b []byte) (r Record, err error) {
 	at := len(t.text)
 	t.text = append(t.text, b...)
 	whole := unsafe.String(&t.text[at], len(b)) //nolint:gosec // a line is not empty, and does not change before the next batch
-	t.line.src = whole[lineHead:]
+	t.line.src = whole[hashPrefixSize:]
 	if !t.line.begin(t.line.src) {
 		if err := t.line.parse(); err != nil {
 			return Record{}, err

@@ -137,7 +137,7 @@ func rehash(lines [][]byte, i int) {
 		parseHash(&prev, lines[i-1][:hexSize])
 	}
 	for ; i < len(lines); i++ {
-		text := lines[i][lineHead : len(lines[i])-1]
+		text := lines[i][hashPrefixSize : len(lines[i])-1]
 		prev = follow(&prev, text)
 		lines[i] = fmt.Appendf(nil, "%x %s\n", prev, text)
 	}

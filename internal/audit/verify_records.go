@@ -137,7 +137,7 @@ func checkRecord(c *chain, p *proofs, rec Record) string {
 		return wrong
 	}
 	want := l.record()
-	if rec.bare() {
+	if rec.hasNoColumns() {
 		want = Record{Node: want.Node, Seq: want.Seq, Hash: want.Hash, Line: want.Line}
 	} else if !want.Time.Equal(rec.Time) {
 		return "the column of the time does not say what the record says"

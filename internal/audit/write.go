@@ -33,14 +33,14 @@ func (j *Journal) appendBatch(batch []*pendingRecord) {
 	seq, prev := j.seq, j.prev
 	j.lines = j.lines[:0]
 	for _, n := range batch {
-		j.enc.begin(j.seq+1, now, phaseOf(n.call))
+		j.enc.beginRecord(j.seq+1, now, phaseOf(n.call))
 		j.enc.buf = append(j.enc.buf, n.body.buf...)
-		line, hash := j.enc.seal(&j.prev)
+		line, hash := j.enc.finishRecord(&j.prev)
 		j.lines = append(j.lines, line...)
 		j.seq, j.prev = j.seq+1, hash
 		n.seq, n.err = j.seq, nil
 	}
-	if err := j.put(j.lines); err != nil {
+	if err := j.writeLines(j.lines); err != nil {
 		j.seq, j.prev = seq, prev
 		if len(batch) == 1 || j.torn {
 			j.miss(batch, err)
@@ -87,10 +87,10 @@ func (j *Journal) prepare(now time.Time) error {
 	return nil
 }
 
-// putOne chains and writes the record in the encoder's buffer.
-func (j *Journal) putOne() error {
-	line, hash := j.enc.seal(&j.prev)
-	if err := j.put(line); err != nil {
+// writeEncoded chains and writes the record in the encoder's buffer.
+func (j *Journal) writeEncoded() error {
+	line, hash := j.enc.finishRecord(&j.prev)
+	if err := j.writeLines(line); err != nil {
 		return err
 	}
 	j.seq++
@@ -98,8 +98,8 @@ func (j *Journal) putOne() error {
 	return nil
 }
 
-// put writes lines, or none of them.
-func (j *Journal) put(lines []byte) error {
+// writeLines writes lines, or none of them.
+func (j *Journal) writeLines(lines []byte) error {
 	if n, err := j.file.WriteAt(lines, j.off); err != nil {
 		// Half a line would tear the chain: take it back, at the latest before
 		// the next write.
@@ -135,10 +135,10 @@ func (j *Journal) heal(now time.Time) error {
 		}
 		j.torn = false
 	}
-	j.enc.begin(j.seq+1, now, PhaseLost)
-	j.enc.number("starts", j.starts)
-	j.enc.number("ends", j.ends)
-	if err := j.putOne(); err != nil {
+	j.enc.beginRecord(j.seq+1, now, PhaseLost)
+	j.enc.addNumber("starts", j.starts)
+	j.enc.addNumber("ends", j.ends)
+	if err := j.writeEncoded(); err != nil {
 		return err
 	}
 	j.o.Logger.Info("the journal is written again", "file", j.path, "calls_refused", j.starts, "ends_lost", j.ends)
@@ -160,11 +160,11 @@ func (j *Journal) roll(now time.Time, reason string) error {
 	if reason != "" {
 		phase = PhaseBreak
 	}
-	j.enc.begin(j.seq+1, now, phase)
-	j.enc.text("prev", hex.EncodeToString(j.prev[:]), hexSize)
-	j.enc.text("reason", reason, maxReason)
+	j.enc.beginRecord(j.seq+1, now, phase)
+	j.enc.addText("prev", hex.EncodeToString(j.prev[:]), hexSize)
+	j.enc.addText("reason", reason, maxReason)
 	torn := j.torn
-	if err := j.putOne(); err != nil {
+	if err := j.writeEncoded(); err != nil {
 		f.Close()
 		os.Remove(path)
 		j.file, j.path, j.off, j.torn = old, oldPath, oldOff, torn

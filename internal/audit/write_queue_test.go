@@ -141,7 +141,7 @@ func TestWrittenTogether(t *testing.T) {
 			var notes []*pendingRecord
 			for _, id := range []string{"a", "b", "c"} {
 				n := &pendingRecord{call: ended(id)}
-				n.body.call(n.call)
+				n.body.addCall(n.call)
 				notes = append(notes, n)
 			}
 			j.mu.Lock()
