@@ -70,7 +70,7 @@ func TestBrokenChainAtStart(t *testing.T) {
 			j := open(t, Options{Dir: dir, SegmentBytes: 1500})
 			run(t, j, "a", 4)
 			closed(t, j)
-			segs, err := segments(dir)
+			segs, err := listSegments(dir)
 			if err != nil || len(segs) != 3 || segs[1].first != 5 || segs[2].first != 9 {
 				t.Fatalf("%v, %v", segs, err)
 			}

@@ -50,8 +50,8 @@ type chain struct {
 // accept checks that l comes next, and goes on. The answer is what is wrong.
 // l.entry is read on the way.
 func (c *chain) accept(l *line) (wrong string) {
-	holds := !c.known || c.follow(&c.prev, l.text) == l.hash
-	if l.src == "" { // not looked into yet
+	holds := !c.known || c.follow(&c.prev, l.rawJSON) == l.hash
+	if l.jsonText == "" { // not looked into yet
 		if err := l.parse(); err != nil {
 			return err.Error()
 		}
@@ -97,7 +97,7 @@ func (c *chain) opening(l *line) (wrong string) {
 		return "a segment must begin with a record that names the hash before it"
 	}
 	if l.Phase == PhaseBreak && c.breaks != nil {
-		if c.follow(&prev, l.text) != l.hash {
+		if c.follow(&prev, l.rawJSON) != l.hash {
 			return "the record was changed"
 		}
 		c.breaks(l.Reason)
@@ -116,7 +116,7 @@ func (c *chain) opening(l *line) (wrong string) {
 // tellBreak repeats what a segment says that begins with a break; "" for others.
 func (c *chain) tellBreak(l *line) string {
 	var prev [sha256.Size]byte
-	if l.parse() != nil || l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) || c.follow(&prev, l.text) != l.hash {
+	if l.parse() != nil || l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) || c.follow(&prev, l.rawJSON) != l.hash {
 		return ""
 	}
 	return "; it begins by saying why: " + l.Reason
@@ -131,43 +131,43 @@ func (c *chain) read(ctx context.Context, s segment, visit func(*line) string) (
 		return nil, 0, 0, err
 	}
 	defer f.Close()
-	ls := newLines(f, 0)
+	ls := newLineReader(f, 0)
 	fault := func(wrong string) *Bad {
-		return &Bad{Segment: s.name(), Line: ls.n, Seq: c.next, Reason: wrong}
+		return &Bad{Segment: s.fileName(), Line: ls.lineNumber, Seq: c.next, Reason: wrong}
 	}
 	for {
 		b, err := ls.next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, ls.off, 0, nil
-		case errors.Is(err, errTorn):
-			return nil, ls.off, ls.torn, nil
-		case errors.Is(err, errShape):
-			return fault(err.Error()), ls.off, 0, nil
+			return nil, ls.offset, 0, nil
+		case errors.Is(err, errTornLine):
+			return nil, ls.offset, ls.tornBytes, nil
+		case errors.Is(err, errMalformedLine):
+			return fault(err.Error()), ls.offset, 0, nil
 		case err != nil:
-			return nil, ls.off, 0, err
+			return nil, ls.offset, 0, err
 		}
-		if ls.n%1024 == 0 && ctx.Err() != nil {
-			return nil, ls.off, 0, ctx.Err()
+		if ls.lineNumber%1024 == 0 && ctx.Err() != nil {
+			return nil, ls.offset, 0, ctx.Err()
 		}
 		l, err := splitLine(b)
 		if err != nil {
-			return fault(err.Error()), ls.off, 0, nil
+			return fault(err.Error()), ls.offset, 0, nil
 		}
 		accept := c.accept
-		if ls.n == 1 {
+		if ls.lineNumber == 1 {
 			if accept = c.opening; s.first != c.next {
-				return fault(fmt.Sprintf("segment %s stands where record %d should be%s", s.name(), c.next, c.tellBreak(&l))), 0, 0, nil
+				return fault(fmt.Sprintf("segment %s stands where record %d should be%s", s.fileName(), c.next, c.tellBreak(&l))), 0, 0, nil
 			}
 		}
 		if wrong := accept(&l); wrong != "" {
-			return fault(wrong), ls.off, 0, nil
+			return fault(wrong), ls.offset, 0, nil
 		}
 		if visit == nil {
 			continue
 		}
 		if wrong := visit(&l); wrong != "" {
-			return &Bad{Segment: s.name(), Line: ls.n, Seq: l.Seq, Reason: wrong}, ls.off, 0, nil
+			return &Bad{Segment: s.fileName(), Line: ls.lineNumber, Seq: l.Seq, Reason: wrong}, ls.offset, 0, nil
 		}
 	}
 }

@@ -167,7 +167,7 @@ func TestTornAtEveryByte(t *testing.T) {
 				t.Errorf("nothing was torn, and %d records say so", len(got))
 			}
 		default:
-			l := line{text: []byte(got[0].Line)}
+			l := line{rawJSON: []byte(got[0].Line)}
 			if err := l.parse(); err != nil || len(got) != 1 || l.Dropped != cut-before {
 				t.Errorf("cut at %d: %v", cut, got)
 			}

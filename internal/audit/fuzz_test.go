@@ -31,7 +31,7 @@ func FuzzLine(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := l.record()
+		r := l.toRecord()
 		if r.Hash+" "+r.Line != string(b) {
 			t.Errorf("read %q as %q", b, r.Hash+" "+r.Line)
 		}
@@ -58,7 +58,7 @@ func FuzzScan(f *testing.F) {
 	f.Add(`{}`)
 	f.Fuzz(func(t *testing.T, s string) {
 		var quick, full entry
-		if !quick.scan(s) {
+		if !quick.scanRecord(s) {
 			return
 		}
 		if err := jsonv2.Unmarshal([]byte(s), &full); err != nil {
@@ -91,11 +91,11 @@ func FuzzRecord(f *testing.F) {
 			t.Fatalf("%d bytes: %q", len(b), b)
 		}
 		l, err := parseLine(b[:len(b)-1])
-		if err != nil || l.hash != hash || follow(&[32]byte{9}, l.text) != hash {
+		if err != nil || l.hash != hash || follow(&[32]byte{9}, l.rawJSON) != hash {
 			t.Fatalf("%v: %q", err, b)
 		}
-		if !strings.ContainsFunc(id+name+reason, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' || r == 0x7f }) && us >= 0 && !new(entry).scan(string(l.text)) {
-			t.Errorf("not read quickly: %s", l.text)
+		if !strings.ContainsFunc(id+name+reason, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' || r == 0x7f }) && us >= 0 && !new(entry).scanRecord(string(l.rawJSON)) {
+			t.Errorf("not read quickly: %s", l.rawJSON)
 		}
 		if len(name) <= maxName && utf8.ValidString(name) && !strings.Contains(name, "\x00") && l.Name != name {
 			t.Errorf("name %q came back as %q", name, l.Name)

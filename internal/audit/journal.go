@@ -36,11 +36,11 @@ type Options struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	open func(path string, fresh bool) (file, error) // tests put faults in here
+	openSegment func(path string, fresh bool) (segmentFile, error) // tests put faults in here
 }
 
-// file is what the journal needs of a segment that it writes.
-type file interface {
+// segmentFile is what the journal needs of a segment that it writes.
+type segmentFile interface {
 	io.ReaderAt
 	io.WriterAt
 	Truncate(size int64) error
@@ -48,8 +48,8 @@ type file interface {
 	Close() error
 }
 
-// openFile opens a segment for writing. A fresh one must not exist.
-func openFile(path string, fresh bool) (file, error) {
+// openSegmentFile opens a segment for writing. A fresh one must not exist.
+func openSegmentFile(path string, fresh bool) (segmentFile, error) {
 	flags := os.O_RDWR
 	if fresh {
 		flags |= os.O_CREATE | os.O_EXCL
@@ -71,7 +71,7 @@ type Journal struct {
 	mu       sync.Mutex // writing: chain order is lock order
 	enc      *encoder
 	lines    []byte // of records that are written together
-	file     file
+	file     segmentFile
 	path     string
 	off      int64  // where the next line goes
 	seq      uint64 // of the last record that was written
@@ -213,8 +213,8 @@ func (o Options) valid() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.open == nil {
-		o.open = openFile
+	if o.openSegment == nil {
+		o.openSegment = openSegmentFile
 	}
 	return o, nil
 }

@@ -186,7 +186,7 @@ func TestGoesOnAfterRestart(t *testing.T) {
 		}
 		closed(t, j)
 	}
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil || len(segs) < 5 {
 		t.Fatalf("%d segments, %v", len(segs), err)
 	}

@@ -49,26 +49,26 @@ type entry struct {
 
 // line is one line of a segment, in its parts.
 type line struct {
-	hash [sha256.Size]byte
-	text []byte // the record, in the buffer it was read from
-	src  string // the same, to keep; once it was parsed
+	hash     [sha256.Size]byte
+	rawJSON  []byte // the record, in the buffer it was read from
+	jsonText string // the same, to keep; once it was parsed
 	entry
 }
 
-func (l *line) record() Record {
+func (l *line) toRecord() Record {
 	return Record{
-		Node: l.Node, Seq: l.Seq, Hash: hex.EncodeToString(l.hash[:]), Line: l.src,
+		Node: l.Node, Seq: l.Seq, Hash: hex.EncodeToString(l.hash[:]), Line: l.jsonText,
 		Time: l.Time, Phase: l.Phase, Tenant: l.Tenant, Call: l.Call, Server: l.Server, Name: l.Name,
 		Subject: l.Subject, Status: l.Status,
 	}
 }
 
-// call is what the record says of its call.
-func (l *line) call() junctor.Call {
+// toCall is what the record says of its call.
+func (l *line) toCall() junctor.Call {
 	d := time.Duration(l.DurationUS) * time.Microsecond
 	c := junctor.Call{
 		ID: l.Call, Tenant: l.Tenant, Kind: l.Kind, Door: l.Door, Server: l.Server, Name: l.Name, Version: l.Version,
-		Issuer: l.Issuer, Subject: l.Subject, User: l.user(), Agent: l.agent(), Client: l.Client, View: l.View, Room: l.Room, Status: l.Status, Code: l.Code, Reason: l.Reason,
+		Issuer: l.Issuer, Subject: l.Subject, User: l.resolveUser(), Agent: l.resolveAgent(), Client: l.Client, View: l.View, Room: l.Room, Status: l.Status, Code: l.Code, Reason: l.Reason,
 		Start: l.Time.Add(-d), Duration: d, BytesIn: l.BytesIn, BytesOut: l.BytesOut,
 	}
 	if b, err := hex.DecodeString(l.Args); err == nil {
@@ -80,17 +80,17 @@ func (l *line) call() junctor.Call {
 	return c
 }
 
-// user is the person of the call; records of before do not say for whom an
+// resolveUser is the person of the call; records of before do not say for whom an
 // agent called.
-func (e *entry) user() string {
+func (e *entry) resolveUser() string {
 	if e.Issuer == junctor.IssuerUser {
 		return e.Subject
 	}
 	return e.User
 }
 
-// agent is the agent of the call.
-func (e *entry) agent() string {
+// resolveAgent is the agent of the call.
+func (e *entry) resolveAgent() string {
 	if e.Issuer == junctor.IssuerAgent {
 		return e.Subject
 	}
@@ -98,17 +98,17 @@ func (e *entry) agent() string {
 }
 
 var (
-	errShape = errors.New("the line is not a hash and a record")
-	errJSON  = errors.New("the record is not readable")
+	errMalformedLine    = errors.New("the line is not a hash and a record")
+	errUnreadableRecord = errors.New("the record is not readable")
 )
 
 // splitLine takes a line, without its newline, apart. It does not look into
 // the record.
 func splitLine(b []byte) (l line, err error) {
 	if len(b) <= hashPrefixSize || b[hexSize] != ' ' || !parseHash(&l.hash, b[:hexSize]) {
-		return line{}, errShape
+		return line{}, errMalformedLine
 	}
-	l.text = b[hashPrefixSize:]
+	l.rawJSON = b[hashPrefixSize:]
 	return l, nil
 }
 
@@ -125,18 +125,18 @@ func parseLine(b []byte) (line, error) {
 }
 
 func (l *line) parse() error {
-	if l.src == "" {
-		l.src = string(l.text)
+	if l.jsonText == "" {
+		l.jsonText = string(l.rawJSON)
 	}
 	l.entry = entry{}
-	if !l.scan(l.src) {
+	if !l.scanRecord(l.jsonText) {
 		l.entry = entry{}
-		if err := json.Unmarshal(l.text, &l.entry); err != nil {
-			return errJSON
+		if err := json.Unmarshal(l.rawJSON, &l.entry); err != nil {
+			return errUnreadableRecord
 		}
 	}
 	if l.Seq == 0 || l.Node == "" || l.Phase == "" {
-		return errJSON
+		return errUnreadableRecord
 	}
 	return nil
 }

@@ -32,10 +32,10 @@ type Filter struct {
 	Limit   int       // 0 is all
 }
 
-func (f *Filter) match(l *line) bool {
+func (f *Filter) matches(l *line) bool {
 	return (f.Tenant == "" || f.Tenant == l.Tenant) && (f.Call == "" || f.Call == l.Call) &&
 		(f.Server == "" || f.Server == l.Server) && (f.Name == "" || f.Name == l.Name) &&
-		(f.Subject == "" || f.Subject == l.Subject) && (f.User == "" || f.User == l.user()) && (f.Agent == "" || f.Agent == l.agent()) && (f.Phase == "" || f.Phase == l.Phase) &&
+		(f.Subject == "" || f.Subject == l.Subject) && (f.User == "" || f.User == l.resolveUser()) && (f.Agent == "" || f.Agent == l.resolveAgent()) && (f.Phase == "" || f.Phase == l.Phase) &&
 		(f.Status == "" || f.Status == l.Status) && (f.Since.IsZero() || !l.Time.Before(f.Since)) &&
 		(f.Until.IsZero() || l.Time.Before(f.Until)) && (f.Before == 0 || l.Seq < f.Before)
 }
@@ -43,7 +43,7 @@ func (f *Filter) match(l *line) bool {
 // List gives the records of the journal in dir that match, newest first. It
 // does not verify them. To go on, ask for what is Before the last one.
 func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil {
 		return nil, cannotRead(dir, err)
 	}
@@ -54,9 +54,9 @@ func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 			continue
 		}
 		n := 0
-		err := segmentBackward(s, func(b []byte) bool {
-			if l, err := parseLine(b); err == nil && f.match(&l) {
-				out = append(out, l.record())
+		err := readSegmentBackward(s, func(b []byte) bool {
+			if l, err := parseLine(b); err == nil && f.matches(&l) {
+				out = append(out, l.toRecord())
 			}
 			n++
 			return !full() && (n%1024 != 0 || ctx.Err() == nil)
@@ -79,7 +79,7 @@ func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 // signed head: kept elsewhere, it convicts whoever cuts or rewrites the
 // journal later.
 func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time) error {
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil {
 		return cannotRead(dir, err)
 	}
@@ -87,13 +87,13 @@ func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time
 	out := bufio.NewWriterSize(w, 64<<10)
 	node := ""
 	for _, s := range segs {
-		err := segmentForward(s, func(b []byte) bool {
+		err := readSegmentForward(s, func(b []byte) bool {
 			l, err := parseLine(b)
-			if err != nil || !f.match(&l) {
+			if err != nil || !f.matches(&l) {
 				return ctx.Err() == nil
 			}
 			node = l.Node
-			_, err = fmt.Fprintf(out, "{\"hash\":\"%x\",\"record\":%s}\n", l.hash, l.text)
+			_, err = fmt.Fprintf(out, "{\"hash\":\"%x\",\"record\":%s}\n", l.hash, l.rawJSON)
 			return err == nil && ctx.Err() == nil
 		})
 		if err == nil {

@@ -144,7 +144,7 @@ func (j *Journal) prune() (more bool) {
 func (j *Journal) pruneOld() (more bool, err error) {
 	j.heading.Lock()
 	defer j.heading.Unlock()
-	segs, err := segments(j.o.Dir)
+	segs, err := listSegments(j.o.Dir)
 	if err != nil || len(segs) < 2 {
 		return false, err
 	}
@@ -159,9 +159,9 @@ func (j *Journal) pruneOld() (more bool, err error) {
 	}
 	var old []segment
 	for _, s := range segs[:len(segs)-1] {
-		last, found, err := lastLine(s.path)
+		last, found, err := readLastLine(s.path)
 		if err != nil || !found {
-			return false, fmt.Errorf("segment %s: its end cannot be read", s.name())
+			return false, fmt.Errorf("segment %s: its end cannot be read", s.fileName())
 		}
 		if last.Time.After(limit) || last.Seq > bound {
 			break
@@ -180,9 +180,9 @@ func (j *Journal) pruneOld() (more bool, err error) {
 		case err != nil:
 			return false, err
 		case bad != nil:
-			return false, fmt.Errorf("segment %s is kept: %s", s.name(), bad)
+			return false, fmt.Errorf("segment %s is kept: %s", s.fileName(), bad)
 		case torn > 0:
-			return false, fmt.Errorf("segment %s is kept: %w", s.name(), errTorn)
+			return false, fmt.Errorf("segment %s is kept: %w", s.fileName(), errTornLine)
 		}
 		old = append(old, s)
 	}

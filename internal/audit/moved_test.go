@@ -35,11 +35,11 @@ func TestVerifyBesideRetention(t *testing.T) {
 	j = open(t, o)
 	j.prune()
 	closed(t, j)
-	segs, err := segments(o.Dir)
+	segs, err := listSegments(o.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if segs, err = filled(segs); err != nil || len(segs) == 0 {
+	if segs, err = skipEmptySegments(segs); err != nil || len(segs) == 0 {
 		t.Fatalf("%d segments: %v", len(segs), err)
 	}
 	r := Report{Node: first}

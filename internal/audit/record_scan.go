@@ -9,13 +9,13 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// scan reads a record as this package writes it: a flat object of known
+// scanRecord reads a record as this package writes it: a flat object of known
 // members, each at most once, with text that needs no unescaping and whole
 // numbers. It says no to anything else, which is then for a JSON parser to
 // judge; what it accepts, a parser reads the same. Texts are parts of s.
 //
 // Copying and verifying read every record, and this is most of their work.
-func (e *entry) scan(s string) bool {
+func (e *entry) scanRecord(s string) bool {
 	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
 		return false
 	}
@@ -36,7 +36,7 @@ func (e *entry) scan(s string) bool {
 		if n < 0 {
 			return false
 		}
-		bit, ok := e.set(key, value, text)
+		bit, ok := e.setField(key, value, text)
 		if !ok || seen&bit != 0 {
 			return false
 		}
@@ -52,9 +52,9 @@ func (e *entry) scan(s string) bool {
 	return false
 }
 
-// begin reads the number and the node, which a record begins with as the journal
+// scanSeqAndNode reads the number and the node, which a record begins with as the journal
 // writes it, and says whether they are there.
-func (e *entry) begin(s string) bool {
+func (e *entry) scanSeqAndNode(s string) bool {
 	const seq, node = `{"seq":`, `,"node":`
 	if !strings.HasPrefix(s, seq) {
 		return false
@@ -104,8 +104,8 @@ func scanDigits(s string) (string, int) {
 	return s[:n], n
 }
 
-// set puts a member in its place and gives its bit, one for each.
-func (e *entry) set(key, value string, text bool) (bit uint32, ok bool) {
+// setField puts a member in its place and gives its bit, one for each.
+func (e *entry) setField(key, value string, text bool) (bit uint32, ok bool) {
 	if !text {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 // resume finds where the chain ends and opens the last segment for writing. It
 // reads the last segment whole; Verify reads them all.
 func (j *Journal) resume(ctx context.Context) error {
-	segs, err := nonEmpty(j.o.Dir)
+	segs, err := listWrittenSegments(j.o.Dir)
 	if err != nil {
 		return err
 	}
@@ -94,10 +94,10 @@ func (j *Journal) resumeAbove(known Known, last uint64, problem string) error {
 	return j.roll(j.o.Now(), problem)
 }
 
-// nonEmpty lists the segments that hold something. A file without a byte is
+// listWrittenSegments lists the segments that hold something. A file without a byte is
 // what a crash leaves that came right after it was made.
-func nonEmpty(dir string) ([]segment, error) {
-	segs, err := segments(dir)
+func listWrittenSegments(dir string) ([]segment, error) {
+	segs, err := listSegments(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -138,21 +138,21 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Kn
 	} else if n := len(j.cps); n > 0 && j.cps[n-1].UpTo+1 == last.first {
 		c.known = parseHash(&c.prev, j.cps[n-1].Hash)
 	} else if len(segs) > 1 {
-		before, found, err := lastLine(segs[len(segs)-2].path)
+		before, found, err := readLastLine(segs[len(segs)-2].path)
 		if err == nil && found && before.Seq+1 == last.first {
 			c.prev, c.known = before.hash, true
 		} else {
-			e.problem = fmt.Sprintf("segment %s does not follow the one before it", last.name())
+			e.problem = fmt.Sprintf("segment %s does not follow the one before it", last.fileName())
 		}
 	} else {
 		e.problem = fmt.Sprintf("the records before %d are missing", last.first)
 	}
 	bad, off, torn, err := c.read(ctx, last, func(l *line) string {
 		if head != nil && l.Seq == head.Seq {
-			e.headHash = l.record().Hash
+			e.headHash = l.toRecord().Hash
 		}
 		if _, ok := wanted[l.Seq]; ok {
-			e.knownHashes[l.Seq] = l.record().Hash
+			e.knownHashes[l.Seq] = l.toRecord().Hash
 		}
 		return ""
 	})
@@ -173,7 +173,7 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Kn
 	e.seq = max(e.seq, last.first)
 	if info, err := os.Stat(last.path); err == nil {
 		most := e.seq + uint64(info.Size())/hashPrefixSize //nolint:gosec // sizes are not negative
-		if l, found, _ := lastLine(last.path); found && l.Seq > e.seq && l.Seq <= most {
+		if l, found, _ := readLastLine(last.path); found && l.Seq > e.seq && l.Seq <= most {
 			e.seq, e.hash = l.Seq, l.hash
 		}
 	}
@@ -207,7 +207,7 @@ func (j *Journal) reopen(last segment, e ending) error {
 			return err
 		}
 	} else {
-		f, err := j.o.open(last.path, false)
+		f, err := j.o.openSegment(last.path, false)
 		if err != nil {
 			return err
 		}
@@ -227,16 +227,16 @@ func (j *Journal) reopen(last segment, e ending) error {
 
 // refill brings the newest calls back into memory.
 func (j *Journal) refill(ctx context.Context) error {
-	segs, err := segments(j.o.Dir)
+	segs, err := listSegments(j.o.Dir)
 	if err != nil {
 		return err
 	}
 	var newest []junctor.Call
 	want := 2 * j.o.Recent // a call has up to two records
 	for _, s := range slices.Backward(segs) {
-		err := segmentBackward(s, func(b []byte) bool {
+		err := readSegmentBackward(s, func(b []byte) bool {
 			if l, err := parseLine(b); err == nil && l.Call != "" {
-				newest = append(newest, l.call())
+				newest = append(newest, l.toCall())
 			}
 			return len(newest) < want
 		})

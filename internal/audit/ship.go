@@ -224,7 +224,7 @@ type tail struct {
 	next  uint64
 	seg   segment
 	f     *os.File
-	ls    *lines
+	ls    *lineReader
 	batch []Record
 	line  line   // the one being read
 	text  []byte // of the batch
@@ -250,14 +250,14 @@ func (t *tail) read(upTo uint64, n int) ([]Record, error) {
 				return t.batch, err
 			}
 		}
-		if t.ls.piece() {
+		if t.ls.hasPartialLine() {
 			// It was read before the line was known to be written: if it could not be, the
 			// piece was taken back, and something else stands in its place.
-			if err := t.use(t.seg, t.ls.off); err != nil {
+			if err := t.use(t.seg, t.ls.offset); err != nil {
 				return t.batch, err
 			}
 		}
-		off := t.ls.off
+		off := t.ls.offset
 		b, err := t.ls.next()
 		switch {
 		case err == nil:
@@ -272,13 +272,13 @@ func (t *tail) read(upTo uint64, n int) ([]Record, error) {
 			}
 			t.batch = append(t.batch, r)
 			t.next = r.Seq + 1
-		case errors.Is(err, io.EOF) || errors.Is(err, errTorn):
+		case errors.Is(err, io.EOF) || errors.Is(err, errTornLine):
 			// More may have come to this file, or another has been begun.
 			more, err := t.advance()
 			if err != nil || !more {
 				return t.batch, err
 			}
-		case errors.Is(err, errShape):
+		case errors.Is(err, errMalformedLine):
 		default:
 			return nil, err
 		}
@@ -296,19 +296,19 @@ func (t *tail) record(b []byte) (r Record, err error) {
 	at := len(t.text)
 	t.text = append(t.text, b...)
 	whole := unsafe.String(&t.text[at], len(b)) //nolint:gosec // a line is not empty, and does not change before the next batch
-	t.line.src = whole[hashPrefixSize:]
-	if !t.line.begin(t.line.src) {
+	t.line.jsonText = whole[hashPrefixSize:]
+	if !t.line.scanSeqAndNode(t.line.jsonText) {
 		if err := t.line.parse(); err != nil {
 			return Record{}, err
 		}
 	}
-	return Record{Node: t.line.Node, Seq: t.line.Seq, Hash: whole[:hexSize], Line: t.line.src}, nil
+	return Record{Node: t.line.Node, Seq: t.line.Seq, Hash: whole[:hexSize], Line: t.line.jsonText}, nil
 }
 
 // open opens the segment that holds the next record, or the first that comes
 // after it where that is gone.
 func (t *tail) open() (bool, error) {
-	segs, err := segments(t.dir)
+	segs, err := listSegments(t.dir)
 	if err != nil || len(segs) == 0 {
 		return false, err
 	}
@@ -333,7 +333,7 @@ func (t *tail) use(s segment, off int64) error {
 	}
 	t.seg, t.f = s, f
 	if t.ls == nil {
-		t.ls = newLines(f, off)
+		t.ls = newLineReader(f, off)
 	} else {
 		t.ls.reset(f, off)
 	}
@@ -347,10 +347,10 @@ func (t *tail) advance() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if off := t.ls.off; info.Size() > off && t.ls.torn != info.Size()-off {
+	if off := t.ls.offset; info.Size() > off && t.ls.tornBytes != info.Size()-off {
 		return true, t.use(t.seg, off)
 	}
-	segs, err := segments(t.dir)
+	segs, err := listSegments(t.dir)
 	if err != nil {
 		return false, err
 	}

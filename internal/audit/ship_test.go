@@ -281,7 +281,7 @@ func TestRetentionKeepsEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := open(t, Options{Dir: dir, SegmentBytes: 1000, Keep: 10 * time.Minute})
 		run(t, j, "a", 10)
-		segs, err := segments(dir)
+		segs, err := listSegments(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,11 +322,11 @@ func TestRetentionInterrupted(t *testing.T) {
 		j = open(t, o)
 		synctest.Wait()
 		closed(t, j)
-		left, err := segments(dir)
+		left, err := listSegments(dir)
 		if err != nil || len(left) != 1 {
 			t.Fatalf("%v, %v", left, err)
 		}
-		old, err := segments(before)
+		old, err := listSegments(before)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,7 +336,7 @@ func TestRetentionInterrupted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(filepath.Join(dir, s.name()), b, 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, s.fileName()), b, 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -345,7 +345,7 @@ func TestRetentionInterrupted(t *testing.T) {
 		clean(t, dir)
 		// Nothing stands before its first record any more, which is held against the hash
 		// that it names itself.
-		first := filepath.Join(dir, old[2].name())
+		first := filepath.Join(dir, old[2].fileName())
 		whole, err := os.ReadFile(first)
 		if err != nil {
 			t.Fatal(err)
@@ -366,7 +366,7 @@ func TestRetentionInterrupted(t *testing.T) {
 		j = open(t, o)
 		synctest.Wait()
 		closed(t, j)
-		if left, err := segments(dir); err != nil || len(left) != 1 {
+		if left, err := listSegments(dir); err != nil || len(left) != 1 {
 			t.Errorf("%d segments are left, %v", len(left), err)
 		}
 		clean(t, dir)
@@ -455,7 +455,7 @@ func TestShippingPastATornLine(t *testing.T) {
 	t.Parallel()
 	for _, partial := range []int{1, 70, 300} {
 		dir, f := place(t), &faults{}
-		j := open(t, Options{Dir: dir, open: f.opener})
+		j := open(t, Options{Dir: dir, openSegment: f.opener})
 		run(t, j, "a", 10)
 		copied := &memory{}
 		tl := &tail{dir: dir, next: 1}

@@ -11,7 +11,7 @@ import (
 
 // extent is a file up to a place.
 type extent struct {
-	file file
+	file segmentFile
 	off  int64
 }
 
@@ -122,7 +122,7 @@ func (j *Journal) syncFiles(todo []extent) error {
 	return nil
 }
 
-func rewrite(f file, from, to int64) error {
+func rewrite(f segmentFile, from, to int64) error {
 	buf := make([]byte, 64<<10)
 	for from < to {
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), to-from)], from)

@@ -100,7 +100,7 @@ func history(t testing.TB, dir string, rnd *rand.Rand) *memory {
 // content is a journal's lines, in order; a piece at the very end is no line.
 func content(t testing.TB, dir string) (all [][]byte) {
 	t.Helper()
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestEditsOfTheJournalAreFound(t *testing.T) {
 		if first > 1 {
 			pruned++
 		}
-		segs, err := segments(dir)
+		segs, err := listSegments(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestEditsOfTheJournalAreFound(t *testing.T) {
 		after := content(t, dir)
 		at := differ(before, after, bytes.Equal)
 		if at < 0 {
-			if left, err := segments(dir); err == nil && len(left) == len(segs) {
+			if left, err := listSegments(dir); err == nil && len(left) == len(segs) {
 				continue // it came out the same: two equal lines changed places
 			}
 			t.Fatalf("%d: %s changed nothing", n, kind)
@@ -318,7 +318,7 @@ func convicted(t testing.TB, dir string, o VerifyOptions, from uint64) uint64 {
 		}
 	}
 	if o.Dir != "" {
-		segs, err := segments(dir)
+		segs, err := listSegments(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

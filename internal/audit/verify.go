@@ -247,11 +247,11 @@ func verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	if err != nil {
 		return r, err
 	}
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil {
 		return r, err
 	}
-	segs, err = filled(segs)
+	segs, err = skipEmptySegments(segs)
 	if err != nil {
 		return r, err
 	}
@@ -286,7 +286,7 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 	}
 	visit := func(l *line) string {
 		far.Records++
-		if far.Bytes += int64(len(l.text)) + 1; tell != nil && far.Records%progressEvery == 0 {
+		if far.Bytes += int64(len(l.rawJSON)) + 1; tell != nil && far.Records%progressEvery == 0 {
 			tell(far)
 		}
 		switch l.Phase {
@@ -310,7 +310,7 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 			return err
 		}
 		if bad == nil && torn > 0 && i < len(segs)-1 {
-			bad = &Bad{Segment: s.name(), Seq: c.next, Reason: errTorn.Error()}
+			bad = &Bad{Segment: s.fileName(), Seq: c.next, Reason: errTornLine.Error()}
 		}
 	}
 	r.Records, r.First = c.records, c.first
@@ -324,7 +324,7 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 		// Name the file in which the record should be.
 		for _, s := range segs {
 			if s.first <= bad.Seq {
-				bad.Segment = s.name()
+				bad.Segment = s.fileName()
 			}
 		}
 	}
@@ -336,13 +336,13 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 
 // nodeOf finds whose journal it is.
 func nodeOf(dir, heads string) (string, error) {
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil {
 		return "", err
 	}
 	for _, s := range segs {
 		node := ""
-		if err := segmentForward(s, func(b []byte) bool {
+		if err := readSegmentForward(s, func(b []byte) bool {
 			if l, err := parseLine(b); err == nil && validNode(l.Node) {
 				node = l.Node
 			}
@@ -362,9 +362,9 @@ func nodeOf(dir, heads string) (string, error) {
 	return base[:len(base)-len(".json")], nil
 }
 
-// filled leaves out files without a byte: they hold no record, and what is
+// skipEmptySegments leaves out files without a byte: they hold no record, and what is
 // missing from them shows in the next.
-func filled(segs []segment) ([]segment, error) {
+func skipEmptySegments(segs []segment) ([]segment, error) {
 	var out []segment
 	for _, s := range segs {
 		info, err := os.Stat(s.path)

@@ -129,14 +129,14 @@ func (p *proofs) endOfCopy(last uint64) *Bad {
 }
 
 func checkRecord(c *chain, p *proofs, rec Record) string {
-	l := line{text: []byte(rec.Line)}
+	l := line{rawJSON: []byte(rec.Line)}
 	if !parseHash(&l.hash, rec.Hash) {
-		return errShape.Error()
+		return errMalformedLine.Error()
 	}
 	if wrong := c.accept(&l); wrong != "" {
 		return wrong
 	}
-	want := l.record()
+	want := l.toRecord()
 	if rec.hasNoColumns() {
 		want = Record{Node: want.Node, Seq: want.Seq, Hash: want.Hash, Line: want.Line}
 	} else if !want.Time.Equal(rec.Time) {
@@ -156,7 +156,7 @@ type own struct {
 }
 
 func newOwn(dir string) (*own, error) {
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil || len(segs) == 0 {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (j *Journal) heal(now time.Time) error {
 // first record says so. After an error all is as it was.
 func (j *Journal) roll(now time.Time, reason string) error {
 	path := segmentPath(j.o.Dir, j.seq+1)
-	f, err := j.o.open(path, true)
+	f, err := j.o.openSegment(path, true)
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,8 @@ func TestCrowd(t *testing.T) {
 	dir := place(t)
 	const callers = 10 * maxBatchesPerWriter
 	meanwhile := func() {}
-	j := open(t, Options{Dir: dir, open: func(path string, fresh bool) (file, error) {
-		f, err := openFile(path, fresh)
+	j := open(t, Options{Dir: dir, openSegment: func(path string, fresh bool) (segmentFile, error) {
+		f, err := openSegmentFile(path, fresh)
 		if err != nil {
 			return nil, err
 		}
@@ -121,18 +121,18 @@ func TestWrittenTogether(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		writes int
-		wrap   func(*os.File, *int) file
+		wrap   func(*os.File, *int) segmentFile
 	}{
-		"room for all": {1, func(f *os.File, writes *int) file {
+		"room for all": {1, func(f *os.File, writes *int) segmentFile {
 			return &crowded{f, new(func() { *writes++ })}
 		}},
-		"room for one": {1 + 3, func(f *os.File, writes *int) file { return &narrow{f, writes} }},
+		"room for one": {1 + 3, func(f *os.File, writes *int) segmentFile { return &narrow{f, writes} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, writes := place(t), 0
-			j := open(t, Options{Dir: dir, open: func(path string, fresh bool) (file, error) {
-				f, err := openFile(path, fresh)
+			j := open(t, Options{Dir: dir, openSegment: func(path string, fresh bool) (segmentFile, error) {
+				f, err := openSegmentFile(path, fresh)
 				if err != nil {
 					return nil, err
 				}
