@@ -28,37 +28,37 @@ func (b *Bad) String() string {
 	return where + ": " + b.Reason
 }
 
-// setBack is how far a clock goes back before it is worth a word: records of
+// clockTolerance is how far a clock goes back before it is worth a word: records of
 // one moment may be a little out of order.
-const setBack = time.Second
+const clockTolerance = time.Second
 
-// chain is where a reading of a node's records has come to.
-type chain struct {
-	node  string // "" until the first record says it
-	next  uint64
-	prev  [sha256.Size]byte
-	known bool // prev is known; otherwise the next record is believed
-	time  time.Time
+// chainVerifier is where a reading of a node's records has come to.
+type chainVerifier struct {
+	node      string // "" until the first record says it
+	nextSeq   uint64
+	prevHash  [sha256.Size]byte
+	prevKnown bool // prev is known; otherwise the next record is believed
+	lastTime  time.Time
 
-	records uint64
-	first   uint64
-	buf     []byte
-	back    func(seq uint64, by time.Duration) // told when the clock went back
-	breaks  func(reason string)                // told of a break that begins a segment, which is then accepted
+	recordCount uint64
+	firstSeq    uint64
+	buf         []byte
+	onClockBack func(seq uint64, by time.Duration) // told when the clock went back
+	onBreak     func(reason string)                // told of a break that begins a segment, which is then accepted
 }
 
-// accept checks that l comes next, and goes on. The answer is what is wrong.
+// acceptRecord checks that l comes next, and goes on. The answer is what is wrong.
 // l.entry is read on the way.
-func (c *chain) accept(l *line) (wrong string) {
-	holds := !c.known || c.follow(&c.prev, l.rawJSON) == l.hash
+func (c *chainVerifier) acceptRecord(l *line) (wrong string) {
+	holds := !c.prevKnown || c.hashRecord(&c.prevHash, l.rawJSON) == l.hash
 	if l.jsonText == "" { // not looked into yet
 		if err := l.parse(); err != nil {
 			return err.Error()
 		}
 	}
 	switch {
-	case l.Seq != c.next:
-		return fmt.Sprintf("record %d stands where record %d should be", l.Seq, c.next)
+	case l.Seq != c.nextSeq:
+		return fmt.Sprintf("record %d stands where record %d should be", l.Seq, c.nextSeq)
 	case !holds:
 		return "the record was changed, or the one before it was"
 	case c.node != "" && l.Node != c.node:
@@ -66,29 +66,29 @@ func (c *chain) accept(l *line) (wrong string) {
 	case l.Phase == PhaseBreak:
 		return "the chain did not hold when the journal was opened: " + l.Reason
 	}
-	c.take(l)
+	c.moveTo(l)
 	return ""
 }
 
-// follow is the hash of a record that follows prev.
-func (c *chain) follow(prev *[sha256.Size]byte, text []byte) [sha256.Size]byte {
+// hashRecord is the hash of a record that follows prev.
+func (c *chainVerifier) hashRecord(prev *[sha256.Size]byte, text []byte) [sha256.Size]byte {
 	c.buf = append(append(c.buf[:0], prev[:]...), text...)
 	return sha256.Sum256(c.buf)
 }
 
-func (c *chain) take(l *line) {
-	if c.back != nil && c.time.Sub(l.Time) > setBack {
-		c.back(l.Seq, c.time.Sub(l.Time))
+func (c *chainVerifier) moveTo(l *line) {
+	if c.onClockBack != nil && c.lastTime.Sub(l.Time) > clockTolerance {
+		c.onClockBack(l.Seq, c.lastTime.Sub(l.Time))
 	}
-	if c.records == 0 {
-		c.first = l.Seq
+	if c.recordCount == 0 {
+		c.firstSeq = l.Seq
 	}
-	c.records++
-	c.node, c.next, c.prev, c.known, c.time = l.Node, l.Seq+1, l.hash, true, l.Time
+	c.recordCount++
+	c.node, c.nextSeq, c.prevHash, c.prevKnown, c.lastTime = l.Node, l.Seq+1, l.hash, true, l.Time
 }
 
-// opening checks the first record of a segment, which names the hash before it.
-func (c *chain) opening(l *line) (wrong string) {
+// acceptFirstRecord checks the first record of a segment, which names the hash before it.
+func (c *chainVerifier) acceptFirstRecord(l *line) (wrong string) {
 	if err := l.parse(); err != nil {
 		return err.Error()
 	}
@@ -96,36 +96,36 @@ func (c *chain) opening(l *line) (wrong string) {
 	if l.Phase != PhaseSegment && l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) {
 		return "a segment must begin with a record that names the hash before it"
 	}
-	if l.Phase == PhaseBreak && c.breaks != nil {
-		if c.follow(&prev, l.rawJSON) != l.hash {
+	if l.Phase == PhaseBreak && c.onBreak != nil {
+		if c.hashRecord(&prev, l.rawJSON) != l.hash {
 			return "the record was changed"
 		}
-		c.breaks(l.Reason)
-		c.take(l)
+		c.onBreak(l.Reason)
+		c.moveTo(l)
 		return ""
 	}
-	if !c.known {
-		c.prev, c.known = prev, true
+	if !c.prevKnown {
+		c.prevHash, c.prevKnown = prev, true
 	}
-	if l.Phase == PhaseSegment && l.Seq == c.next && prev != c.prev {
+	if l.Phase == PhaseSegment && l.Seq == c.nextSeq && prev != c.prevHash {
 		return "the segment does not follow the record before it"
 	}
-	return c.accept(l)
+	return c.acceptRecord(l)
 }
 
-// tellBreak repeats what a segment says that begins with a break; "" for others.
-func (c *chain) tellBreak(l *line) string {
+// describeBreak repeats what a segment says that begins with a break; "" for others.
+func (c *chainVerifier) describeBreak(l *line) string {
 	var prev [sha256.Size]byte
-	if l.parse() != nil || l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) || c.follow(&prev, l.rawJSON) != l.hash {
+	if l.parse() != nil || l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) || c.hashRecord(&prev, l.rawJSON) != l.hash {
 		return ""
 	}
 	return "; it begins by saying why: " + l.Reason
 }
 
-// read takes the chain through one segment. visit is told of every good record
+// readSegment takes the chain through one segment. visit is told of every good record
 // and may object. torn is how many bytes lie after the last whole line, end
 // where they begin.
-func (c *chain) read(ctx context.Context, s segment, visit func(*line) string) (bad *Bad, end, torn int64, err error) {
+func (c *chainVerifier) readSegment(ctx context.Context, s segment, visit func(*line) string) (bad *Bad, end, torn int64, err error) {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return nil, 0, 0, err
@@ -133,7 +133,7 @@ func (c *chain) read(ctx context.Context, s segment, visit func(*line) string) (
 	defer f.Close()
 	ls := newLineReader(f, 0)
 	fault := func(wrong string) *Bad {
-		return &Bad{Segment: s.fileName(), Line: ls.lineNumber, Seq: c.next, Reason: wrong}
+		return &Bad{Segment: s.fileName(), Line: ls.lineNumber, Seq: c.nextSeq, Reason: wrong}
 	}
 	for {
 		b, err := ls.next()
@@ -154,10 +154,10 @@ func (c *chain) read(ctx context.Context, s segment, visit func(*line) string) (
 		if err != nil {
 			return fault(err.Error()), ls.offset, 0, nil
 		}
-		accept := c.accept
+		accept := c.acceptRecord
 		if ls.lineNumber == 1 {
-			if accept = c.opening; s.first != c.next {
-				return fault(fmt.Sprintf("segment %s stands where record %d should be%s", s.fileName(), c.next, c.tellBreak(&l))), 0, 0, nil
+			if accept = c.acceptFirstRecord; s.first != c.nextSeq {
+				return fault(fmt.Sprintf("segment %s stands where record %d should be%s", s.fileName(), c.nextSeq, c.describeBreak(&l))), 0, 0, nil
 			}
 		}
 		if wrong := accept(&l); wrong != "" {

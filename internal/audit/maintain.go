@@ -149,9 +149,9 @@ func (j *Journal) pruneOld() (more bool, err error) {
 		return false, err
 	}
 	before := lastOf(j.cps)
-	c := chain{node: j.o.Node, next: segs[0].first, known: segs[0].first == 1}
+	c := chainVerifier{node: j.o.Node, nextSeq: segs[0].first, prevKnown: segs[0].first == 1}
 	if before.UpTo+1 == segs[0].first && before.UpTo > 0 {
-		c.known = parseHash(&c.prev, before.Hash)
+		c.prevKnown = parseHash(&c.prevHash, before.Hash)
 	}
 	limit, bound := j.o.Now().Add(-j.o.Keep), j.head.Seq
 	if j.o.Ship != nil {
@@ -170,7 +170,7 @@ func (j *Journal) pruneOld() (more bool, err error) {
 			break
 		}
 		// What does not hold is evidence, and stays.
-		bad, _, torn, err := c.read(j.life, s, func(l *line) string {
+		bad, _, torn, err := c.readSegment(j.life, s, func(l *line) string {
 			if l.Seq == before.UpTo && hex.EncodeToString(l.hash[:]) != before.Hash {
 				return "it is not the record that the checkpoint names"
 			}
@@ -189,8 +189,8 @@ func (j *Journal) pruneOld() (more bool, err error) {
 	if len(old) == 0 {
 		return false, nil
 	}
-	if c.next-1 > before.UpTo {
-		cp := Checkpoint{Node: j.o.Node, UpTo: c.next - 1, Hash: hex.EncodeToString(c.prev[:]), Time: j.o.Now().UTC(), Count: c.next - 1 - before.UpTo}
+	if c.nextSeq-1 > before.UpTo {
+		cp := Checkpoint{Node: j.o.Node, UpTo: c.nextSeq - 1, Hash: hex.EncodeToString(c.prevHash[:]), Time: j.o.Now().UTC(), Count: c.nextSeq - 1 - before.UpTo}
 		cp.Signature = ed25519.Sign(j.key, cp.signed(before.Signature))
 		all := slices.Concat(j.cps, []Checkpoint{cp})
 		if err := writeCheckpoints(j.o.HeadsDir, all); err != nil {

@@ -132,22 +132,22 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Kn
 	last := segs[len(segs)-1]
 	e := ending{first: last.first, knownHashes: map[uint64]string{}}
 	wanted := known.hashes()
-	c := chain{node: j.o.Node, next: last.first, breaks: func(reason string) { e.broke = reason }}
+	c := chainVerifier{node: j.o.Node, nextSeq: last.first, onBreak: func(reason string) { e.broke = reason }}
 	if last.first == 1 {
-		c.known = true
+		c.prevKnown = true
 	} else if n := len(j.cps); n > 0 && j.cps[n-1].UpTo+1 == last.first {
-		c.known = parseHash(&c.prev, j.cps[n-1].Hash)
+		c.prevKnown = parseHash(&c.prevHash, j.cps[n-1].Hash)
 	} else if len(segs) > 1 {
 		before, found, err := readLastLine(segs[len(segs)-2].path)
 		if err == nil && found && before.Seq+1 == last.first {
-			c.prev, c.known = before.hash, true
+			c.prevHash, c.prevKnown = before.hash, true
 		} else {
 			e.problem = fmt.Sprintf("segment %s does not follow the one before it", last.fileName())
 		}
 	} else {
 		e.problem = fmt.Sprintf("the records before %d are missing", last.first)
 	}
-	bad, off, torn, err := c.read(ctx, last, func(l *line) string {
+	bad, off, torn, err := c.readSegment(ctx, last, func(l *line) string {
 		if head != nil && l.Seq == head.Seq {
 			e.headHash = l.toRecord().Hash
 		}
@@ -159,7 +159,7 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Kn
 	if err != nil {
 		return e, err
 	}
-	e.seq, e.hash, e.off, e.torn = c.next-1, c.prev, off, torn
+	e.seq, e.hash, e.off, e.torn = c.nextSeq-1, c.prevHash, off, torn
 	if e.broke != "" {
 		e.problem = "" // that was said already
 	}

@@ -183,16 +183,16 @@ func (p *proofs) check(l *line) string {
 }
 
 // begin says where a chain that starts with a number may start from.
-func (p *proofs) begin(first uint64) (c chain, bad *Bad) {
-	c = chain{node: p.node, next: first}
+func (p *proofs) begin(first uint64) (c chainVerifier, bad *Bad) {
+	c = chainVerifier{node: p.node, nextSeq: first}
 	switch {
 	case p.bad != nil && first > 1:
 		return c, p.bad
 	case first == 1:
-		c.known = true
+		c.prevKnown = true
 	case p.foreign: // the first record is believed
 	case first == p.last.UpTo+1:
-		c.known = parseHash(&c.prev, p.last.Hash)
+		c.prevKnown = parseHash(&c.prevHash, p.last.Hash)
 	case first > p.last.UpTo:
 		return c, &Bad{Seq: p.last.UpTo + 1, Reason: fmt.Sprintf("records %d to %d are missing and no checkpoint covers them", p.last.UpTo+1, first-1)}
 	}
@@ -281,7 +281,7 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 		}
 	}
 	c, bad := p.begin(segs[0].first)
-	c.back = func(seq uint64, by time.Duration) {
+	c.onClockBack = func(seq uint64, by time.Duration) {
 		r.note("the clock was set back by %s before record %d", by.Round(time.Second), seq)
 	}
 	visit := func(l *line) string {
@@ -306,21 +306,21 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 			break
 		}
 		var err error
-		if bad, _, torn, err = c.read(ctx, s, visit); err != nil {
+		if bad, _, torn, err = c.readSegment(ctx, s, visit); err != nil {
 			return err
 		}
 		if bad == nil && torn > 0 && i < len(segs)-1 {
-			bad = &Bad{Segment: s.fileName(), Seq: c.next, Reason: errTornLine.Error()}
+			bad = &Bad{Segment: s.fileName(), Seq: c.nextSeq, Reason: errTornLine.Error()}
 		}
 	}
-	r.Records, r.First = c.records, c.first
-	if c.records > 0 {
-		r.Last = c.next - 1
+	r.Records, r.First = c.recordCount, c.firstSeq
+	if c.recordCount > 0 {
+		r.Last = c.nextSeq - 1
 	}
 	if bad == nil {
-		bad = p.end(c.next-1, torn > 0)
+		bad = p.end(c.nextSeq-1, torn > 0)
 	}
-	if bad != nil && bad.Segment == "" && c.next <= bad.Seq {
+	if bad != nil && bad.Segment == "" && c.nextSeq <= bad.Seq {
 		// Name the file in which the record should be.
 		for _, s := range segs {
 			if s.first <= bad.Seq {

@@ -36,7 +36,7 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 			return r, err
 		}
 	}
-	var c chain
+	var c chainVerifier
 	begun := false
 	for rec, err := range records {
 		if err == nil {
@@ -57,7 +57,7 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 				return r, nil
 			}
 		}
-		want := c.next
+		want := c.nextSeq
 		wrong := checkRecord(&c, p, rec)
 		if wrong == "" && mine != nil {
 			if wrong, err = mine.compare(rec); err != nil {
@@ -72,9 +72,9 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 	if !begun {
 		return r, r.noRecords(heads, o)
 	}
-	r.Records, r.First = c.records, c.first
-	if c.records > 0 {
-		r.Last = c.next - 1
+	r.Records, r.First = c.recordCount, c.firstSeq
+	if c.recordCount > 0 {
+		r.Last = c.nextSeq - 1
 	}
 	if r.Bad == nil {
 		r.Bad = p.endOfCopy(r.Last)
@@ -128,12 +128,12 @@ func (p *proofs) endOfCopy(last uint64) *Bad {
 	return nil
 }
 
-func checkRecord(c *chain, p *proofs, rec Record) string {
+func checkRecord(c *chainVerifier, p *proofs, rec Record) string {
 	l := line{rawJSON: []byte(rec.Line)}
 	if !parseHash(&l.hash, rec.Hash) {
 		return errMalformedLine.Error()
 	}
-	if wrong := c.accept(&l); wrong != "" {
+	if wrong := c.acceptRecord(&l); wrong != "" {
 		return wrong
 	}
 	want := l.toRecord()
