@@ -229,8 +229,8 @@ func TestCallersShareASync(t *testing.T) {
 	} else {
 		t.Logf("%d syncs for %d records", n, callers*each*2)
 	}
-	if seq := j.State().Seq; j.synced.Load() != seq {
-		t.Errorf("synced up to %d of %d", j.synced.Load(), seq)
+	if seq := j.State().Seq; j.syncedSeq.Load() != seq {
+		t.Errorf("synced up to %d of %d", j.syncedSeq.Load(), seq)
 	}
 	closed(t, j)
 	clean(t, dir)

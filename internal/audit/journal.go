@@ -60,62 +60,62 @@ func openSegmentFile(path string, fresh bool) (segmentFile, error) {
 // Journal is the durable record of one node's calls. All methods may be called
 // from any goroutine.
 type Journal struct {
-	o    Options
-	ring *Recent
-	key  ed25519.PrivateKey
-	lock io.Closer
+	options    Options
+	recent     *Recent
+	signingKey ed25519.PrivateKey
+	folderLock io.Closer
 
 	recordPool sync.Pool  // of *note
 	writeQueue writeQueue // of callers: one writes
 
-	mu       sync.Mutex // writing: chain order is lock order
-	enc      *encoder
-	lines    []byte // of records that are written together
-	file     segmentFile
-	path     string
-	off      int64  // where the next line goes
-	seq      uint64 // of the last record that was written
-	prev     [sha256.Size]byte
-	torn     bool     // bytes may lie behind off
-	err      error    // why the last write failed; nil when it did not
-	starts   int64    // records lost since err: starts, that is calls refused
-	ends     int64    // and ends and refusals
-	lost     uint64   // ends and refusals lost since Open
-	retired  []extent // closed segments that were not synced yet
-	gone     string   // why the segment must be left
-	rollAt   time.Time
-	problems problems
-	closed   bool
+	mu               sync.Mutex // writing: chain order is lock order
+	encoder          *encoder
+	lineBuffer       []byte // of records that are written together
+	file             segmentFile
+	path             string
+	offset           int64  // where the next line goes
+	seq              uint64 // of the last record that was written
+	prevHash         [sha256.Size]byte
+	hasTornTail      bool         // bytes may lie behind off
+	writeErr         error        // why the last write failed; nil when it did not
+	lostStarts       int64        // records lost since err: starts, that is calls refused
+	lostEnds         int64        // and ends and refusals
+	lostEndsTotal    uint64       // ends and refusals lost since Open
+	unsyncedSegments []fileExtent // closed segments that were not synced yet
+	abandonReason    string       // why the segment must be left
+	nextRollAttempt  time.Time
+	problems         problems
+	closed           bool
 
-	gate  gate // and what follows: one flush at a time
-	todo  []extent
-	stale bool   // a sync failed: what was to be synced must be written again
-	good  extent // what is synced of the segment that was synced last
+	flushGate         flushGate // and what follows: one flush at a time
+	extentsToSync     []fileExtent
+	rewriteBeforeSync bool       // a sync failed: what was to be synced must be written again
+	syncedExtent      fileExtent // what is synced of the segment that was synced last
 
-	synced atomic.Uint64 // up to this record all is on disk
+	syncedSeq atomic.Uint64 // up to this record all is on disk
 
-	heading sync.Mutex // one head at a time
-	head    Head       // the last that was written
-	signed  bool       // head is of this process
+	headMu         sync.Mutex // one head at a time
+	head           Head       // the last that was written
+	headSignedHere bool       // head is of this process
 	// replaceKept says that the head that the witness keeps does not hold.
 	replaceKept bool
-	cps         []Checkpoint
+	checkpoints []Checkpoint
 
-	comparing  sync.Mutex // one late comparison at a time
+	compareMu  sync.Mutex // one late comparison at a time
 	uncompared bool       // the witness could not be asked when the journal was opened
 	resumedAt  uint64     // where the journal ended then
 
-	headSeq    atomic.Uint64 // of head, for State
-	checkpoint atomic.Uint64 // the last of cps, for State
+	headSeq       atomic.Uint64 // of head, for State
+	checkpointSeq atomic.Uint64 // the last of cps, for State
 
-	shipped    atomic.Uint64
-	shipKnown  atomic.Bool // the copy has told how far it is
-	wake       chan struct{}
-	headNow    chan struct{}
-	headSigned chan struct{}   // a head is there that the witness may keep
-	life       context.Context // of the goroutines: from Open to Close
-	end        context.CancelFunc
-	done       sync.WaitGroup
+	shippedSeq    atomic.Uint64
+	shippedKnown  atomic.Bool // the copy has told how far it is
+	shipWake      chan struct{}
+	headRequested chan struct{}
+	headSigned    chan struct{}   // a head is there that the witness may keep
+	lifeCtx       context.Context // of the goroutines: from Open to Close
+	cancelLife    context.CancelFunc
+	goroutines    sync.WaitGroup
 }
 
 // Open opens the journal of a node, or begins one. It repairs what a crash can
@@ -142,46 +142,46 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 		return nil, cannotOpen(o.Dir, err)
 	}
 	j := &Journal{
-		o: o, ring: NewRecent(o.Recent), lock: lock, enc: newEncoder(o.Node),
-		wake: make(chan struct{}, 1), headNow: make(chan struct{}, 1), headSigned: make(chan struct{}, 1),
+		options: o, recent: NewRecent(o.Recent), folderLock: lock, encoder: newEncoder(o.Node),
+		shipWake: make(chan struct{}, 1), headRequested: make(chan struct{}, 1), headSigned: make(chan struct{}, 1),
 	}
-	j.life, j.end = context.WithCancel(context.WithoutCancel(ctx))
-	j.gate.free.L = &j.gate.mu
+	j.lifeCtx, j.cancelLife = context.WithCancel(context.WithoutCancel(ctx))
+	j.flushGate.idle.L = &j.flushGate.mu
 	if err := j.start(ctx); err != nil {
-		j.end()
+		j.cancelLife()
 		if j.file != nil {
 			j.file.Close()
 		}
 		lock.Close()
 		return nil, cannotOpen(o.Dir, err)
 	}
-	j.done.Go(j.maintain)
+	j.goroutines.Go(j.maintain)
 	if o.Ship != nil {
-		j.done.Go(j.ship)
+		j.goroutines.Go(j.ship)
 	}
 	if j.asWitness() != nil {
-		j.done.Go(j.keepHeads)
+		j.goroutines.Go(j.keepHeads)
 	}
 	return j, nil
 }
 
 func (j *Journal) start(ctx context.Context) (err error) {
-	if j.key, err = signingKey(j.o.HeadsDir); err != nil {
+	if j.signingKey, err = signingKey(j.options.HeadsDir); err != nil {
 		return err
 	}
 	if err := j.resume(ctx); err != nil {
 		return err
 	}
-	if j.o.Restored != "" {
-		j.enc.beginRecord(j.seq+1, j.o.Now(), PhaseRestore)
-		j.enc.addText("reason", j.o.Restored, maxReason)
+	if j.options.Restored != "" {
+		j.encoder.beginRecord(j.seq+1, j.options.Now(), PhaseRestore)
+		j.encoder.addText("reason", j.options.Restored, maxReason)
 		if err := j.writeEncoded(); err != nil {
 			return err
 		}
 	}
-	syncDir(j.o.Dir)
+	syncDir(j.options.Dir)
 	if err := j.refill(ctx); err != nil {
-		j.o.Logger.Warn("the newest calls could not be read from the journal", "error", err)
+		j.options.Logger.Warn("the newest calls could not be read from the journal", "error", err)
 	}
 	// From here on a head exists, so that a missing one means something.
 	return j.sign(false)
@@ -259,20 +259,20 @@ func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
 	seq, err := n.seq, n.err
 	n.call = nil
 	j.recordPool.Put(n)
-	if err == nil && j.o.Strict {
+	if err == nil && j.options.Strict {
 		err = j.commit(seq)
 	}
 	// A call that is refused for this has not begun. What has ended is shown,
 	// recorded or not.
 	if err == nil || c.Status != junctor.StatusRunning {
-		_ = j.ring.Append(ctx, c) // it cannot fail
+		_ = j.recent.Append(ctx, c) // it cannot fail
 	}
 	return err
 }
 
 // Calls gives matching calls of the newest, newest first, and the number to
 // continue before; 0 when there are no more.
-func (j *Journal) Calls(q Query) (calls []junctor.Call, next string) { return j.ring.Calls(q) }
+func (j *Journal) Calls(q Query) (calls []junctor.Call, next string) { return j.recent.Calls(q) }
 
 // Close ships what can be shipped before ctx ends, signs the last head and
 // gives the folder free.
@@ -284,16 +284,16 @@ func (j *Journal) Close(ctx context.Context) error {
 	}
 	j.closed = true
 	j.mu.Unlock()
-	j.end()
-	j.done.Wait()
-	if j.o.Ship != nil {
+	j.cancelLife()
+	j.goroutines.Wait()
+	if j.options.Ship != nil {
 		j.shipRest(ctx)
 	}
 	j.mu.Lock()
-	if j.torn {
-		j.torn = j.file.Truncate(j.off) != nil
+	if j.hasTornTail {
+		j.hasTornTail = j.file.Truncate(j.offset) != nil
 	}
-	whole := !j.torn
+	whole := !j.hasTornTail
 	j.mu.Unlock()
 	err := j.sign(whole) // half a line at the end is not closed in order
 	// Comparing now could add to a journal that is closed. The next start compares.
@@ -303,7 +303,7 @@ func (j *Journal) Close(ctx context.Context) error {
 	if cerr := j.file.Close(); err == nil {
 		err = cerr
 	}
-	if cerr := j.lock.Close(); err == nil {
+	if cerr := j.folderLock.Close(); err == nil {
 		err = cerr
 	}
 	return err

@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// lock is a file that is locked as long as it is open.
-type lock struct{ *os.File }
+// lockedFile is a file that is locked as long as it is open.
+type lockedFile struct{ *os.File }
 
 // Close gives the lock back at once, also where a process that is just being
 // started holds a copy of the file for a moment.
-func (l lock) Close() error {
+func (l lockedFile) Close() error {
 	_ = syscall.Flock(int(l.Fd()), syscall.LOCK_UN)
 	return l.File.Close()
 }
@@ -36,5 +36,5 @@ func lockFile(path string) (l io.Closer, held bool, err error) {
 		f.Close()
 		return nil, errors.Is(err, syscall.EWOULDBLOCK), err
 	}
-	return lock{f}, false, nil
+	return lockedFile{f}, false, nil
 }

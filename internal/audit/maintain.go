@@ -20,19 +20,19 @@ const (
 // maintain signs heads, tries a journal that failed again while nobody calls,
 // and removes what is old.
 func (j *Journal) maintain() {
-	probe, head := time.NewTicker(probeEvery), time.NewTicker(j.o.HeadEvery)
+	probe, head := time.NewTicker(probeEvery), time.NewTicker(j.options.HeadEvery)
 	defer probe.Stop()
 	defer head.Stop()
 	var prune <-chan time.Time
-	if j.o.Keep > 0 {
-		t := time.NewTicker(min(max(j.o.Keep/90, pruneLimit), 24*time.Hour))
+	if j.options.Keep > 0 {
+		t := time.NewTicker(min(max(j.options.Keep/90, pruneLimit), 24*time.Hour))
 		defer t.Stop()
 		prune = t.C
 	}
-	more := j.o.Keep > 0 && j.prune()
+	more := j.options.Keep > 0 && j.prune()
 	for {
 		select {
-		case <-j.life.Done():
+		case <-j.lifeCtx.Done():
 			return
 		case <-probe.C:
 			j.probe()
@@ -41,7 +41,7 @@ func (j *Journal) maintain() {
 			}
 		case <-head.C:
 			_ = j.sign(false) // reported
-		case <-j.headNow:
+		case <-j.headRequested:
 			_ = j.sign(false) // reported
 		case <-prune:
 			more = j.prune()
@@ -54,14 +54,14 @@ func (j *Journal) maintain() {
 func (j *Journal) probe() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.gone == "" {
+	if j.abandonReason == "" {
 		if f, ok := j.file.(*os.File); ok {
-			j.gone = displaced(f, j.path, j.off)
+			j.abandonReason = displaced(f, j.path, j.offset)
 		}
 	}
-	if j.err != nil || j.gone != "" {
-		if err := j.prepare(j.o.Now()); err != nil {
-			j.err = err
+	if j.writeErr != nil || j.abandonReason != "" {
+		if err := j.prepare(j.options.Now()); err != nil {
+			j.writeErr = err
 		}
 	}
 }
@@ -89,35 +89,35 @@ func displaced(f *os.File, path string, off int64) string {
 // sign writes a head when there is something new. All that it names is on disk
 // before it is.
 func (j *Journal) sign(closed bool) error {
-	j.heading.Lock()
-	defer j.heading.Unlock()
+	j.headMu.Lock()
+	defer j.headMu.Unlock()
 	m, err := j.flushAll()
 	if err == nil {
 		h := Head{
-			Node: j.o.Node, Seq: m.seq, Hash: hex.EncodeToString(m.hash[:]),
-			Time: j.o.Now().UTC(), Shipped: j.shipped.Load(), Closed: closed,
+			Node: j.options.Node, Seq: m.seq, Hash: hex.EncodeToString(m.hash[:]),
+			Time: j.options.Now().UTC(), Shipped: j.shippedSeq.Load(), Closed: closed,
 		}
-		if !j.shipKnown.Load() {
+		if !j.shippedKnown.Load() {
 			h.Shipped = j.head.Shipped
 		}
-		if h.Seq == j.head.Seq && h.Shipped == j.head.Shipped && h.Closed == j.head.Closed && j.signed {
+		if h.Seq == j.head.Seq && h.Shipped == j.head.Shipped && h.Closed == j.head.Closed && j.headSignedHere {
 			return nil
 		}
-		if err = writeHead(j.o.HeadsDir, &h, j.key); err == nil {
-			j.head, j.signed = h, true
+		if err = writeHead(j.options.HeadsDir, &h, j.signingKey); err == nil {
+			j.head, j.headSignedHere = h, true
 			j.headSeq.Store(h.Seq)
 			poke(j.headSigned)
 		}
 	}
 	if j.report(problemHead, err) && err != nil {
-		j.o.Logger.Error("the head of the journal cannot be signed", "error", err)
+		j.options.Logger.Error("the head of the journal cannot be signed", "error", err)
 	}
 	return err
 }
 
 func (j *Journal) setCheckpoints(all []Checkpoint) {
-	j.cps = all
-	j.checkpoint.Store(lastOf(all).UpTo)
+	j.checkpoints = all
+	j.checkpointSeq.Store(lastOf(all).UpTo)
 }
 
 func lastOf(all []Checkpoint) Checkpoint {
@@ -132,30 +132,30 @@ func lastOf(all []Checkpoint) Checkpoint {
 // are others.
 func (j *Journal) prune() (more bool) {
 	more, err := j.pruneOld()
-	if j.life.Err() != nil {
+	if j.lifeCtx.Err() != nil {
 		return false
 	}
 	if j.report(problemPrune, err) && err != nil {
-		j.o.Logger.Error("old segments of the journal cannot be removed", "error", err)
+		j.options.Logger.Error("old segments of the journal cannot be removed", "error", err)
 	}
 	return more
 }
 
 func (j *Journal) pruneOld() (more bool, err error) {
-	j.heading.Lock()
-	defer j.heading.Unlock()
-	segs, err := listSegments(j.o.Dir)
+	j.headMu.Lock()
+	defer j.headMu.Unlock()
+	segs, err := listSegments(j.options.Dir)
 	if err != nil || len(segs) < 2 {
 		return false, err
 	}
-	before := lastOf(j.cps)
-	c := chainVerifier{node: j.o.Node, nextSeq: segs[0].first, prevKnown: segs[0].first == 1}
+	before := lastOf(j.checkpoints)
+	c := chainVerifier{node: j.options.Node, nextSeq: segs[0].first, prevKnown: segs[0].first == 1}
 	if before.UpTo+1 == segs[0].first && before.UpTo > 0 {
 		c.prevKnown = parseHash(&c.prevHash, before.Hash)
 	}
-	limit, bound := j.o.Now().Add(-j.o.Keep), j.head.Seq
-	if j.o.Ship != nil {
-		bound = min(bound, j.shipped.Load())
+	limit, bound := j.options.Now().Add(-j.options.Keep), j.head.Seq
+	if j.options.Ship != nil {
+		bound = min(bound, j.shippedSeq.Load())
 	}
 	var old []segment
 	for _, s := range segs[:len(segs)-1] {
@@ -170,7 +170,7 @@ func (j *Journal) pruneOld() (more bool, err error) {
 			break
 		}
 		// What does not hold is evidence, and stays.
-		bad, _, torn, err := c.readSegment(j.life, s, func(l *line) string {
+		bad, _, torn, err := c.readSegment(j.lifeCtx, s, func(l *line) string {
 			if l.Seq == before.UpTo && hex.EncodeToString(l.hash[:]) != before.Hash {
 				return "it is not the record that the checkpoint names"
 			}
@@ -190,10 +190,10 @@ func (j *Journal) pruneOld() (more bool, err error) {
 		return false, nil
 	}
 	if c.nextSeq-1 > before.UpTo {
-		cp := Checkpoint{Node: j.o.Node, UpTo: c.nextSeq - 1, Hash: hex.EncodeToString(c.prevHash[:]), Time: j.o.Now().UTC(), Count: c.nextSeq - 1 - before.UpTo}
-		cp.Signature = ed25519.Sign(j.key, cp.signed(before.Signature))
-		all := slices.Concat(j.cps, []Checkpoint{cp})
-		if err := writeCheckpoints(j.o.HeadsDir, all); err != nil {
+		cp := Checkpoint{Node: j.options.Node, UpTo: c.nextSeq - 1, Hash: hex.EncodeToString(c.prevHash[:]), Time: j.options.Now().UTC(), Count: c.nextSeq - 1 - before.UpTo}
+		cp.Signature = ed25519.Sign(j.signingKey, cp.signed(before.Signature))
+		all := slices.Concat(j.checkpoints, []Checkpoint{cp})
+		if err := writeCheckpoints(j.options.HeadsDir, all); err != nil {
 			return false, err
 		}
 		j.setCheckpoints(all)
@@ -207,12 +207,12 @@ func (j *Journal) remove(old []segment) error {
 			return err
 		}
 	}
-	syncDir(j.o.Dir)
-	j.o.Logger.Info("old segments of the journal were removed", "segments", len(old), "up_to", j.checkpoint.Load())
-	if p, ok := j.o.Ship.(Pruner); ok {
-		ctx, cancel := context.WithTimeout(j.life, time.Minute)
+	syncDir(j.options.Dir)
+	j.options.Logger.Info("old segments of the journal were removed", "segments", len(old), "up_to", j.checkpointSeq.Load())
+	if p, ok := j.options.Ship.(Pruner); ok {
+		ctx, cancel := context.WithTimeout(j.lifeCtx, time.Minute)
 		defer cancel()
-		return p.Prune(ctx, j.o.Node, j.checkpoint.Load())
+		return p.Prune(ctx, j.options.Node, j.checkpointSeq.Load())
 	}
 	return nil
 }

@@ -15,13 +15,13 @@ import (
 // resume finds where the chain ends and opens the last segment for writing. It
 // reads the last segment whole; Verify reads them all.
 func (j *Journal) resume(ctx context.Context) error {
-	segs, err := listWrittenSegments(j.o.Dir)
+	segs, err := listWrittenSegments(j.options.Dir)
 	if err != nil {
 		return err
 	}
-	pub := j.key.Public().(ed25519.PublicKey)
-	head, headErr := readHead(j.o.HeadsDir, j.o.Node, pub)
-	cps, bad, cpErr := readCheckpoints(j.o.HeadsDir, j.o.Node, pub)
+	pub := j.signingKey.Public().(ed25519.PublicKey)
+	head, headErr := readHead(j.options.HeadsDir, j.options.Node, pub)
+	cps, bad, cpErr := readCheckpoints(j.options.HeadsDir, j.options.Node, pub)
 	j.setCheckpoints(cps)
 	problem := ""
 	if cpErr != nil {
@@ -34,7 +34,7 @@ func (j *Journal) resume(ctx context.Context) error {
 	if head != nil {
 		j.head = *head
 		j.seq = head.Seq
-		parseHash(&j.prev, head.Hash)
+		parseHash(&j.prevHash, head.Hash)
 	}
 	if len(segs) == 0 {
 		j.resumedAt = lastOf(cps).UpTo
@@ -67,14 +67,14 @@ func (j *Journal) resume(ctx context.Context) error {
 	}
 	if problem != "" {
 		if end.seq >= j.seq {
-			j.seq, j.prev = end.seq, end.hash
+			j.seq, j.prevHash = end.seq, end.hash
 		}
 		return j.resumeAbove(known, end.seq, problem)
 	}
 	if end.broke != "" {
 		j.problems.set(problemBreak, errors.New(end.broke))
 	}
-	j.seq, j.prev = end.seq, end.hash
+	j.seq, j.prevHash = end.seq, end.hash
 	return j.reopen(segs[len(segs)-1], end)
 }
 
@@ -89,9 +89,9 @@ func (j *Journal) resumeAbove(known Known, last uint64, problem string) error {
 		problem = missing
 	}
 	if seq, hash, _ := known.highest(); seq > j.seq {
-		j.seq, j.prev = seq, hash
+		j.seq, j.prevHash = seq, hash
 	}
-	return j.roll(j.o.Now(), problem)
+	return j.roll(j.options.Now(), problem)
 }
 
 // listWrittenSegments lists the segments that hold something. A file without a byte is
@@ -132,11 +132,11 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Kn
 	last := segs[len(segs)-1]
 	e := ending{first: last.first, knownHashes: map[uint64]string{}}
 	wanted := known.hashes()
-	c := chainVerifier{node: j.o.Node, nextSeq: last.first, onBreak: func(reason string) { e.broke = reason }}
+	c := chainVerifier{node: j.options.Node, nextSeq: last.first, onBreak: func(reason string) { e.broke = reason }}
 	if last.first == 1 {
 		c.prevKnown = true
-	} else if n := len(j.cps); n > 0 && j.cps[n-1].UpTo+1 == last.first {
-		c.prevKnown = parseHash(&c.prevHash, j.cps[n-1].Hash)
+	} else if n := len(j.checkpoints); n > 0 && j.checkpoints[n-1].UpTo+1 == last.first {
+		c.prevKnown = parseHash(&c.prevHash, j.checkpoints[n-1].Hash)
 	} else if len(segs) > 1 {
 		before, found, err := readLastLine(segs[len(segs)-2].path)
 		if err == nil && found && before.Seq+1 == last.first {
@@ -203,36 +203,36 @@ func (j *Journal) reopen(last segment, e ending) error {
 		if err := os.Remove(last.path); err != nil {
 			return err
 		}
-		if err := j.roll(j.o.Now(), ""); err != nil {
+		if err := j.roll(j.options.Now(), ""); err != nil {
 			return err
 		}
 	} else {
-		f, err := j.o.openSegment(last.path, false)
+		f, err := j.options.openSegment(last.path, false)
 		if err != nil {
 			return err
 		}
-		j.file, j.path, j.off = f, last.path, e.off
+		j.file, j.path, j.offset = f, last.path, e.off
 	}
 	if e.torn == 0 {
 		return nil
 	}
-	if err := j.file.Truncate(j.off); err != nil {
+	if err := j.file.Truncate(j.offset); err != nil {
 		return err
 	}
-	j.o.Logger.Warn("the last record of the journal was half-written and was dropped", "file", j.path, "bytes", e.torn)
-	j.enc.beginRecord(j.seq+1, j.o.Now(), PhaseRecover)
-	j.enc.addNumber("dropped", e.torn)
+	j.options.Logger.Warn("the last record of the journal was half-written and was dropped", "file", j.path, "bytes", e.torn)
+	j.encoder.beginRecord(j.seq+1, j.options.Now(), PhaseRecover)
+	j.encoder.addNumber("dropped", e.torn)
 	return j.writeEncoded()
 }
 
 // refill brings the newest calls back into memory.
 func (j *Journal) refill(ctx context.Context) error {
-	segs, err := listSegments(j.o.Dir)
+	segs, err := listSegments(j.options.Dir)
 	if err != nil {
 		return err
 	}
 	var newest []junctor.Call
-	want := 2 * j.o.Recent // a call has up to two records
+	want := 2 * j.options.Recent // a call has up to two records
 	for _, s := range slices.Backward(segs) {
 		err := readSegmentBackward(s, func(b []byte) bool {
 			if l, err := parseLine(b); err == nil && l.Call != "" {
@@ -245,15 +245,15 @@ func (j *Journal) refill(ctx context.Context) error {
 		}
 	}
 	for _, c := range slices.Backward(newest) {
-		_ = j.ring.Append(ctx, &c) // it cannot fail
+		_ = j.recent.Append(ctx, &c) // it cannot fail
 	}
-	j.ring.interrupt()
+	j.recent.markInterrupted()
 	return nil
 }
 
-// interrupt marks the calls that have no end: the process ended before them. A
+// markInterrupted marks the calls that have no end: the process ended before them. A
 // call that waits for its client may still come to one.
-func (r *Recent) interrupt() {
+func (r *Recent) markInterrupted() {
 	for i := range r.calls {
 		if c := &r.calls[i]; c.Status == junctor.StatusRunning {
 			c.Status, c.Code = junctor.StatusError, junctor.CodeUnavailable

@@ -43,7 +43,7 @@ const (
 
 // ship copies records as long as the journal is open. No call waits for it.
 func (j *Journal) ship() {
-	ctx := j.life
+	ctx := j.lifeCtx
 	var t *tail
 	defer func() { t.close() }()
 	back := shipBack
@@ -60,9 +60,9 @@ func (j *Journal) ship() {
 		}
 		if j.report(problemShip, err) {
 			if err != nil {
-				j.o.Logger.Warn("records of the journal cannot be copied; they are kept and copied later", "error", err)
+				j.options.Logger.Warn("records of the journal cannot be copied; they are kept and copied later", "error", err)
 			} else {
-				j.o.Logger.Info("records of the journal are copied again")
+				j.options.Logger.Info("records of the journal are copied again")
 			}
 		}
 		if err != nil {
@@ -78,7 +78,7 @@ func (j *Journal) ship() {
 		select {
 		case <-ctx.Done():
 			return
-		case <-j.wake:
+		case <-j.shipWake:
 		}
 		if !pause(ctx, shipEvery) { // more come meanwhile
 			return
@@ -104,7 +104,7 @@ func (j *Journal) shipStart(ctx context.Context) (*tail, error) {
 	if _, err := j.compareLate(ctx); err != nil {
 		return nil, err
 	}
-	at, err := j.o.Ship.Shipped(ctx, j.o.Node)
+	at, err := j.options.Ship.Shipped(ctx, j.options.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -112,20 +112,20 @@ func (j *Journal) shipStart(ctx context.Context) (*tail, error) {
 	seq := j.seq
 	j.mu.Unlock()
 	if at > seq {
-		return nil, fmt.Errorf("the copy has records up to %d, the journal of node %s ends at %d: another journal used this name, or this one is an old copy; give this node a name of its own", at, j.o.Node, seq)
+		return nil, fmt.Errorf("the copy has records up to %d, the journal of node %s ends at %d: another journal used this name, or this one is an old copy; give this node a name of its own", at, j.options.Node, seq)
 	}
-	j.heading.Lock()
+	j.headMu.Lock()
 	had := j.head.Shipped
-	j.heading.Unlock()
+	j.headMu.Unlock()
 	if at < had {
-		j.o.Logger.Warn("the copy of the journal has lost records; they are copied again", "had", had, "has", at)
+		j.options.Logger.Warn("the copy of the journal has lost records; they are copied again", "had", had, "has", at)
 	}
 	if err := j.compareCopy(ctx); err != nil {
 		return nil, err
 	}
-	j.shipped.Store(at)
-	j.shipKnown.Store(true)
-	return &tail{dir: j.o.Dir, next: at + 1, batch: make([]Record, 0, shipBatch)}, nil
+	j.shippedSeq.Store(at)
+	j.shippedKnown.Store(true)
+	return &tail{dir: j.options.Dir, next: at + 1, batch: make([]Record, 0, shipBatch)}, nil
 }
 
 // compareCopy wants the copy's last record to be the journal's own, where that is
@@ -135,15 +135,15 @@ func (j *Journal) compareCopy(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
-	known, err := w.Known(ctx, j.o.Node)
+	known, err := w.Known(ctx, j.options.Node)
 	if err != nil || known.Copied == 0 {
 		return err
 	}
-	t := &tail{dir: j.o.Dir, next: known.Copied}
+	t := &tail{dir: j.options.Dir, next: known.Copied}
 	defer t.close()
 	mine, err := t.read(known.Copied, 1)
 	if err == nil && len(mine) == 1 && mine[0].Hash != known.CopiedHash {
-		err = fmt.Errorf("record %d of node %s is another one in the copy: the journal or the copy was replaced; run junctor audit verify", known.Copied, j.o.Node)
+		err = fmt.Errorf("record %d of node %s is another one in the copy: the journal or the copy was replaced; run junctor audit verify", known.Copied, j.options.Node)
 	}
 	return err
 }
@@ -164,12 +164,12 @@ func (j *Journal) shipRound(ctx context.Context, t *tail) error {
 		}
 		runtime.Gosched() // likewise
 		sctx, cancel := context.WithTimeout(ctx, shipTime)
-		err = j.o.Ship.Ship(sctx, batch)
+		err = j.options.Ship.Ship(sctx, batch)
 		cancel()
 		if err != nil {
 			return err
 		}
-		j.shipped.Store(batch[len(batch)-1].Seq)
+		j.shippedSeq.Store(batch[len(batch)-1].Seq)
 		if size = shipBatch; j.last() != seq {
 			size = shipBusy
 		}
@@ -214,7 +214,7 @@ func (j *Journal) shipRest(ctx context.Context) {
 	}
 	t.close()
 	if err != nil {
-		j.o.Logger.Warn("the last records of the journal were not copied; that is done at the next start", "error", err)
+		j.options.Logger.Warn("the last records of the journal were not copied; that is done at the next start", "error", err)
 	}
 }
 

@@ -196,7 +196,7 @@ func TestHeadsAreSignedInTime(t *testing.T) {
 		if got := seq(); got != 1 {
 			t.Errorf("too early: %d", got)
 		}
-		time.Sleep(j.o.HeadEvery)
+		time.Sleep(j.options.HeadEvery)
 		if got := seq(); got != 11 {
 			t.Errorf("after a while: %d", got)
 		}

@@ -62,11 +62,11 @@ func (j *Journal) State() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s := State{
-		OK: true, Node: j.o.Node, Seq: j.seq, Head: j.headSeq.Load(), Checkpoint: j.checkpoint.Load(),
-		Shipped: j.shipped.Load(), Lost: j.lost,
+		OK: true, Node: j.options.Node, Seq: j.seq, Head: j.headSeq.Load(), Checkpoint: j.checkpointSeq.Load(),
+		Shipped: j.shippedSeq.Load(), Lost: j.lostEndsTotal,
 	}
-	err := j.err
-	if err == nil && j.o.Strict {
+	err := j.writeErr
+	if err == nil && j.options.Strict {
 		err = j.problems[problemSync]
 	}
 	if j.closed {
@@ -81,7 +81,7 @@ func (j *Journal) State() State {
 		}
 	}
 	s.Degraded = len(s.Problems) > 0
-	if j.o.Ship != nil && s.Seq > s.Shipped {
+	if j.options.Ship != nil && s.Seq > s.Shipped {
 		s.Lag = s.Seq - s.Shipped
 	}
 	return s

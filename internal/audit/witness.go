@@ -65,7 +65,7 @@ func (k Known) missingTail(last uint64) string {
 
 // asWitness is where the journal's heads are remembered; nil for nowhere.
 func (j *Journal) asWitness() Witness {
-	w, _ := j.o.Ship.(Witness)
+	w, _ := j.options.Ship.(Witness)
 	return w
 }
 
@@ -76,7 +76,7 @@ func (j *Journal) recall(ctx context.Context) (k Known, problem string) {
 	k, problem, err := j.askWitness(ctx)
 	if err != nil {
 		j.uncompared = true
-		j.o.Logger.Warn("the database cannot say how far the journal was; it is asked again before records are copied or heads are kept", "error", err)
+		j.options.Logger.Warn("the database cannot say how far the journal was; it is asked again before records are copied or heads are kept", "error", err)
 		return Known{}, ""
 	}
 	return k, problem
@@ -90,14 +90,14 @@ func (j *Journal) askWitness(ctx context.Context) (k Known, problem string, err 
 	}
 	ctx, cancel := context.WithTimeout(ctx, keepLimit)
 	defer cancel()
-	if k, err = w.Known(ctx, j.o.Node); err != nil {
+	if k, err = w.Known(ctx, j.options.Node); err != nil {
 		return Known{}, "", err
 	}
-	if pub, _ := j.key.Public().(ed25519.PublicKey); k.Head != nil && !k.Head.signedBy(j.o.Node, pub) {
+	if pub, _ := j.signingKey.Public().(ed25519.PublicKey); k.Head != nil && !k.Head.signedBy(j.options.Node, pub) {
 		k.Head = nil
-		j.heading.Lock()
+		j.headMu.Lock()
 		j.replaceKept = true
-		j.heading.Unlock()
+		j.headMu.Unlock()
 		return k, "the highest head in the database is not signed by this journal's key", nil
 	}
 	return k, "", nil
@@ -111,8 +111,8 @@ func (j *Journal) askWitness(ctx context.Context) (k Known, problem string, err 
 // is known, in a segment that says why, as it does when the comparison at the start
 // fails; broke says so.
 func (j *Journal) compareLate(ctx context.Context) (broke bool, err error) {
-	j.comparing.Lock()
-	defer j.comparing.Unlock()
+	j.compareMu.Lock()
+	defer j.compareMu.Unlock()
 	if !j.uncompared {
 		return false, nil
 	}
@@ -140,8 +140,8 @@ func (j *Journal) compareLate(ctx context.Context) (broke bool, err error) {
 
 // isUncompared says whether compareLate has still to compare.
 func (j *Journal) isUncompared() bool {
-	j.comparing.Lock()
-	defer j.comparing.Unlock()
+	j.compareMu.Lock()
+	defer j.compareMu.Unlock()
 	return j.uncompared
 }
 
@@ -149,12 +149,12 @@ func (j *Journal) isUncompared() bool {
 func (j *Journal) breakAbove(k Known, problem string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	seq, prev := j.seq, j.prev
+	seq, prev := j.seq, j.prevHash
 	if known, hash, _ := k.highest(); known > j.seq {
-		j.seq, j.prev = known, hash
+		j.seq, j.prevHash = known, hash
 	}
-	if err := j.roll(j.o.Now(), problem); err != nil {
-		j.seq, j.prev = seq, prev
+	if err := j.roll(j.options.Now(), problem); err != nil {
+		j.seq, j.prevHash = seq, prev
 		return err
 	}
 	return nil
@@ -167,7 +167,7 @@ func (j *Journal) compareRecords(k Known, seen map[uint64]string) (problem strin
 		if _, ok := seen[seq]; ok {
 			continue
 		}
-		t := &tail{dir: j.o.Dir, next: seq}
+		t := &tail{dir: j.options.Dir, next: seq}
 		mine, err := t.read(seq, 1)
 		t.close()
 		if err != nil {
@@ -214,10 +214,10 @@ func (k Known) hashes() map[uint64]string {
 func (j *Journal) keepHeads() {
 	for {
 		select {
-		case <-j.life.Done():
+		case <-j.lifeCtx.Done():
 			return
 		case <-j.headSigned:
-			j.keepHead(j.life)
+			j.keepHead(j.lifeCtx)
 		}
 	}
 }
@@ -232,25 +232,25 @@ func (j *Journal) keepHead(ctx context.Context) {
 	broke, err := j.compareLate(ctx)
 	if broke {
 		// The head that tells of the break takes the place of the one that is kept.
-		poke(j.headNow)
+		poke(j.headRequested)
 		return
 	}
-	j.heading.Lock()
+	j.headMu.Lock()
 	head := j.head
 	replace := j.replaceKept
-	j.heading.Unlock()
+	j.headMu.Unlock()
 	if err == nil {
 		err = w.KeepHead(ctx, head, replace)
 	}
-	if j.life.Err() != nil && ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if j.lifeCtx.Err() != nil && ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return // the journal is being closed: its last head is kept then
 	}
 	if err == nil && replace {
-		j.heading.Lock()
+		j.headMu.Lock()
 		j.replaceKept = false
-		j.heading.Unlock()
+		j.headMu.Unlock()
 	}
 	if j.report(problemWitness, err) && err != nil {
-		j.o.Logger.Warn("the database does not take the journal's signed head; the next one is tried", "error", err)
+		j.options.Logger.Warn("the database does not take the journal's signed head; the next one is tried", "error", err)
 	}
 }

@@ -25,24 +25,24 @@ func (j *Journal) appendBatch(batch []*pendingRecord) {
 		}
 		return
 	}
-	now := j.o.Now()
+	now := j.options.Now()
 	if err := j.prepare(now); err != nil {
 		j.miss(batch, err)
 		return
 	}
-	seq, prev := j.seq, j.prev
-	j.lines = j.lines[:0]
+	seq, prev := j.seq, j.prevHash
+	j.lineBuffer = j.lineBuffer[:0]
 	for _, n := range batch {
-		j.enc.beginRecord(j.seq+1, now, phaseOf(n.call))
-		j.enc.buf = append(j.enc.buf, n.body.buf...)
-		line, hash := j.enc.finishRecord(&j.prev)
-		j.lines = append(j.lines, line...)
-		j.seq, j.prev = j.seq+1, hash
+		j.encoder.beginRecord(j.seq+1, now, phaseOf(n.call))
+		j.encoder.buf = append(j.encoder.buf, n.body.buf...)
+		line, hash := j.encoder.finishRecord(&j.prevHash)
+		j.lineBuffer = append(j.lineBuffer, line...)
+		j.seq, j.prevHash = j.seq+1, hash
 		n.seq, n.err = j.seq, nil
 	}
-	if err := j.writeLines(j.lines); err != nil {
-		j.seq, j.prev = seq, prev
-		if len(batch) == 1 || j.torn {
+	if err := j.writeLines(j.lineBuffer); err != nil {
+		j.seq, j.prevHash = seq, prev
+		if len(batch) == 1 || j.hasTornTail {
 			j.miss(batch, err)
 			return
 		}
@@ -51,37 +51,37 @@ func (j *Journal) appendBatch(batch []*pendingRecord) {
 		}
 		return
 	}
-	if cap(j.lines) > keptLines {
-		j.lines = nil
+	if cap(j.lineBuffer) > keptLines {
+		j.lineBuffer = nil
 	}
-	if j.o.Ship != nil {
-		poke(j.wake)
+	if j.options.Ship != nil {
+		poke(j.shipWake)
 	}
-	if j.seq/j.o.HeadRecords != seq/j.o.HeadRecords {
-		poke(j.headNow)
+	if j.seq/j.options.HeadRecords != seq/j.options.HeadRecords {
+		poke(j.headRequested)
 	}
 }
 
 // prepare does what must be done before the next record.
 func (j *Journal) prepare(now time.Time) error {
-	if j.gone != "" {
-		if err := j.roll(now, j.gone); err != nil {
+	if j.abandonReason != "" {
+		if err := j.roll(now, j.abandonReason); err != nil {
 			return err
 		}
-		j.gone = ""
+		j.abandonReason = ""
 	}
-	if j.err != nil {
+	if j.writeErr != nil {
 		if err := j.heal(now); err != nil {
 			return err
 		}
 	}
 	// A segment may be larger than it should be: better than a call that is
 	// refused because a file cannot be made.
-	if j.off >= j.o.SegmentBytes && !now.Before(j.rollAt) {
+	if j.offset >= j.options.SegmentBytes && !now.Before(j.nextRollAttempt) {
 		err := j.roll(now, "")
 		j.problems.set(problemRoll, err)
 		if err != nil {
-			j.rollAt = now.Add(rollPause)
+			j.nextRollAttempt = now.Add(rollPause)
 		}
 	}
 	return nil
@@ -89,39 +89,39 @@ func (j *Journal) prepare(now time.Time) error {
 
 // writeEncoded chains and writes the record in the encoder's buffer.
 func (j *Journal) writeEncoded() error {
-	line, hash := j.enc.finishRecord(&j.prev)
+	line, hash := j.encoder.finishRecord(&j.prevHash)
 	if err := j.writeLines(line); err != nil {
 		return err
 	}
 	j.seq++
-	j.prev = hash
+	j.prevHash = hash
 	return nil
 }
 
 // writeLines writes lines, or none of them.
 func (j *Journal) writeLines(lines []byte) error {
-	if n, err := j.file.WriteAt(lines, j.off); err != nil {
+	if n, err := j.file.WriteAt(lines, j.offset); err != nil {
 		// Half a line would tear the chain: take it back, at the latest before
 		// the next write.
-		j.torn = n > 0 && j.file.Truncate(j.off) != nil
+		j.hasTornTail = n > 0 && j.file.Truncate(j.offset) != nil
 		return err
 	}
-	j.off += int64(len(lines))
+	j.offset += int64(len(lines))
 	return nil
 }
 
 // miss counts records that could not be written.
 func (j *Journal) miss(batch []*pendingRecord, err error) {
-	if j.err == nil {
-		j.o.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
+	if j.writeErr == nil {
+		j.options.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
 	}
-	j.err = err
+	j.writeErr = err
 	for _, n := range batch {
 		if n.err = unavailable(err); n.call.Status == junctor.StatusRunning {
-			j.starts++
+			j.lostStarts++
 		} else {
-			j.ends++
-			j.lost++
+			j.lostEnds++
+			j.lostEndsTotal++
 		}
 	}
 }
@@ -129,53 +129,53 @@ func (j *Journal) miss(batch []*pendingRecord, err error) {
 // heal tries to write again after a failure. What was lost meanwhile is the
 // first thing on record.
 func (j *Journal) heal(now time.Time) error {
-	if j.torn {
-		if err := j.file.Truncate(j.off); err != nil {
+	if j.hasTornTail {
+		if err := j.file.Truncate(j.offset); err != nil {
 			return err
 		}
-		j.torn = false
+		j.hasTornTail = false
 	}
-	j.enc.beginRecord(j.seq+1, now, PhaseLost)
-	j.enc.addNumber("starts", j.starts)
-	j.enc.addNumber("ends", j.ends)
+	j.encoder.beginRecord(j.seq+1, now, PhaseLost)
+	j.encoder.addNumber("starts", j.lostStarts)
+	j.encoder.addNumber("ends", j.lostEnds)
 	if err := j.writeEncoded(); err != nil {
 		return err
 	}
-	j.o.Logger.Info("the journal is written again", "file", j.path, "calls_refused", j.starts, "ends_lost", j.ends)
-	j.err, j.starts, j.ends = nil, 0, 0
+	j.options.Logger.Info("the journal is written again", "file", j.path, "calls_refused", j.lostStarts, "ends_lost", j.lostEnds)
+	j.writeErr, j.lostStarts, j.lostEnds = nil, 0, 0
 	return nil
 }
 
 // roll goes on in a new segment. With a reason the chain did not hold, and the
 // first record says so. After an error all is as it was.
 func (j *Journal) roll(now time.Time, reason string) error {
-	path := segmentPath(j.o.Dir, j.seq+1)
-	f, err := j.o.openSegment(path, true)
+	path := segmentPath(j.options.Dir, j.seq+1)
+	f, err := j.options.openSegment(path, true)
 	if err != nil {
 		return err
 	}
-	old, oldPath, oldOff := j.file, j.path, j.off
-	j.file, j.path, j.off = f, path, 0
+	old, oldPath, oldOff := j.file, j.path, j.offset
+	j.file, j.path, j.offset = f, path, 0
 	phase := PhaseSegment
 	if reason != "" {
 		phase = PhaseBreak
 	}
-	j.enc.beginRecord(j.seq+1, now, phase)
-	j.enc.addText("prev", hex.EncodeToString(j.prev[:]), hexSize)
-	j.enc.addText("reason", reason, maxReason)
-	torn := j.torn
+	j.encoder.beginRecord(j.seq+1, now, phase)
+	j.encoder.addText("prev", hex.EncodeToString(j.prevHash[:]), hexSize)
+	j.encoder.addText("reason", reason, maxReason)
+	torn := j.hasTornTail
 	if err := j.writeEncoded(); err != nil {
 		f.Close()
 		os.Remove(path)
-		j.file, j.path, j.off, j.torn = old, oldPath, oldOff, torn
+		j.file, j.path, j.offset, j.hasTornTail = old, oldPath, oldOff, torn
 		return err
 	}
 	if old != nil { // its end reaches the disk with the next flush
-		j.retired = append(j.retired, extent{old, oldOff})
+		j.unsyncedSegments = append(j.unsyncedSegments, fileExtent{old, oldOff})
 	}
 	if reason != "" {
 		j.problems.set(problemBreak, errors.New(reason))
-		j.o.Logger.Error("the journal's chain does not hold; a new segment was begun", "file", path, "reason", reason)
+		j.options.Logger.Error("the journal's chain does not hold; a new segment was begun", "file", path, "reason", reason)
 	}
 	return nil
 }
