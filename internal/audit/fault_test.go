@@ -148,12 +148,12 @@ func TestHealsWithoutCalls(t *testing.T) {
 		j := open(t, Options{Dir: dir, openSegment: f.opener})
 		f.set(func(f *faults) { f.write = syscall.ENOSPC })
 		refused(t, j, started("a"))
-		time.Sleep(10 * probeEvery)
+		time.Sleep(10 * probeInterval)
 		if s := j.State(); s.OK {
 			t.Fatal("it cannot be well yet")
 		}
 		f.set(func(f *faults) { f.write = nil })
-		time.Sleep(2 * probeEvery)
+		time.Sleep(2 * probeInterval)
 		synctest.Wait()
 		if s := j.State(); !s.OK {
 			t.Fatalf("state %+v", s)
@@ -200,7 +200,7 @@ func TestNewSegmentThatCannotBeMade(t *testing.T) {
 			t.Errorf("state %+v", s)
 		}
 		f.set(func(f *faults) { f.open = nil })
-		time.Sleep(2 * rollPause)
+		time.Sleep(2 * rollRetryDelay)
 		run(t, j, "b", 5)
 		if s := j.State(); !s.OK || s.Degraded {
 			t.Errorf("state %+v", s)
@@ -330,7 +330,7 @@ func TestPieceIsTakenBack(t *testing.T) {
 		long.Name = strings.Repeat("x", maxName)
 		refused(t, j, long)
 		f.set(func(f *faults) { f.write, f.truncate = nil, nil })
-		j.probe()
+		j.probeSegment()
 		if s := j.State(); !s.OK {
 			t.Fatalf("state %+v", s)
 		}

@@ -30,7 +30,7 @@ type Head struct {
 	Signature []byte `json:"signature"`
 }
 
-func (h *Head) signed() []byte {
+func (h *Head) signedBytes() []byte {
 	return fmt.Appendf(nil, "junctor journal head\n%s\n%d\n%s\n%s\n%d\n%t\n",
 		h.Node, h.Seq, h.Hash, h.Time.UTC().Format(time.RFC3339Nano), h.Shipped, h.Closed)
 }
@@ -46,7 +46,7 @@ type Checkpoint struct {
 	Signature []byte `json:"signature"`
 }
 
-func (c *Checkpoint) signed(before []byte) []byte {
+func (c *Checkpoint) signedBytes(before []byte) []byte {
 	b := fmt.Appendf(nil, "junctor journal checkpoint\n%s\n%d\n%s\n%s\n%d\n",
 		c.Node, c.UpTo, c.Hash, c.Time.UTC().Format(time.RFC3339Nano), c.Count)
 	return append(b, before...)
@@ -54,13 +54,13 @@ func (c *Checkpoint) signed(before []byte) []byte {
 
 func headPath(dir, node string) string       { return filepath.Join(dir, node+".json") }
 func checkpointPath(dir, node string) string { return filepath.Join(dir, node+".checkpoints") }
-func keyPath(dir string) string              { return filepath.Join(dir, "signing.key") }
-func publicPath(dir string) string           { return filepath.Join(dir, "signing.pub") }
+func signingKeyPath(dir string) string       { return filepath.Join(dir, "signing.key") }
+func publicKeyPath(dir string) string        { return filepath.Join(dir, "signing.pub") }
 
 var (
-	errNoHead  = errors.New("there is no signed head")
-	errForged  = errors.New("the signature is not of this journal's key")
-	errDamaged = errors.New("it cannot be read")
+	errNoHead         = errors.New("there is no signed head")
+	errBadSignature   = errors.New("the signature is not of this journal's key")
+	errUnreadableFile = errors.New("it cannot be read")
 )
 
 // readHead gives the signed head of a node, if its signature holds.
@@ -74,16 +74,16 @@ func readHead(dir, node string, key ed25519.PublicKey) (*Head, error) {
 	}
 	h := new(Head)
 	if err := json.Unmarshal(b, h); err != nil {
-		return nil, errDamaged
+		return nil, errUnreadableFile
 	}
-	if h.Node != node || !ed25519.Verify(key, h.signed(), h.Signature) {
-		return nil, errForged
+	if h.Node != node || !ed25519.Verify(key, h.signedBytes(), h.Signature) {
+		return nil, errBadSignature
 	}
 	return h, nil
 }
 
 func writeHead(dir string, h *Head, key ed25519.PrivateKey) error {
-	h.Signature = ed25519.Sign(key, h.signed())
+	h.Signature = ed25519.Sign(key, h.signedBytes())
 	b, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -106,18 +106,18 @@ func readCheckpoints(dir, node string, key ed25519.PublicKey) (all []Checkpoint,
 	for n := 1; sc.Scan(); n++ {
 		var c Checkpoint
 		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
-			return all, n, errDamaged
+			return all, n, errUnreadableFile
 		}
-		if c.Node != node || !ed25519.Verify(key, c.signed(before.Signature), c.Signature) {
-			return all, n, errForged
+		if c.Node != node || !ed25519.Verify(key, c.signedBytes(before.Signature), c.Signature) {
+			return all, n, errBadSignature
 		}
 		if c.UpTo-before.UpTo != c.Count || c.UpTo <= before.UpTo {
-			return all, n, errForged
+			return all, n, errBadSignature
 		}
 		all, before = append(all, c), c
 	}
 	if sc.Err() != nil {
-		return all, len(all) + 1, errDamaged
+		return all, len(all) + 1, errUnreadableFile
 	}
 	return all, 0, nil
 }
@@ -135,41 +135,41 @@ func writeCheckpoints(dir string, all []Checkpoint) error {
 	return writeFile(checkpointPath(dir, all[0].Node), b, 0o644)
 }
 
-// signingKey reads the key of a folder, or makes one. The public half lies
+// loadSigningKey reads the key of a folder, or makes one. The public half lies
 // beside it, for those who verify.
-func signingKey(dir string) (ed25519.PrivateKey, error) {
-	text, err := os.ReadFile(keyPath(dir))
+func loadSigningKey(dir string) (ed25519.PrivateKey, error) {
+	text, err := os.ReadFile(signingKeyPath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		_, key, err := ed25519.GenerateKey(nil)
 		if err != nil {
 			return nil, err
 		}
-		if err := writeFile(keyPath(dir), encodeKey(key.Seed()), 0o600); err != nil {
+		if err := writeFile(signingKeyPath(dir), encodeKey(key.Seed()), 0o600); err != nil {
 			return nil, err
 		}
-		return key, writeFile(publicPath(dir), encodeKey(key.Public().(ed25519.PublicKey)), 0o644)
+		return key, writeFile(publicKeyPath(dir), encodeKey(key.Public().(ed25519.PublicKey)), 0o644)
 	}
 	if err != nil {
 		return nil, err
 	}
 	// Windows has no such bits: there the user's own folder guards the file.
-	if info, err := os.Stat(keyPath(dir)); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("others can read the signing key: run chmod 600 %s", keyPath(dir))
+	if info, err := os.Stat(signingKeyPath(dir)); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("others can read the signing key: run chmod 600 %s", signingKeyPath(dir))
 	}
 	seed, err := decodeKey(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", keyPath(dir), err)
+		return nil, fmt.Errorf("%s: %w", signingKeyPath(dir), err)
 	}
 	key := ed25519.NewKeyFromSeed(seed)
-	if pub, err := publicKey(dir); err != nil || !pub.Equal(key.Public()) {
-		err = writeFile(publicPath(dir), encodeKey(key.Public().(ed25519.PublicKey)), 0o644)
+	if pub, err := readPublicKey(dir); err != nil || !pub.Equal(key.Public()) {
+		err = writeFile(publicKeyPath(dir), encodeKey(key.Public().(ed25519.PublicKey)), 0o644)
 		return key, err
 	}
 	return key, nil
 }
 
-func publicKey(dir string) (ed25519.PublicKey, error) {
-	text, err := os.ReadFile(publicPath(dir))
+func readPublicKey(dir string) (ed25519.PublicKey, error) {
+	text, err := os.ReadFile(publicKeyPath(dir))
 	if err != nil {
 		return nil, err
 	}

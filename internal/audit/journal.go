@@ -122,13 +122,13 @@ type Journal struct {
 // leave, and goes on after what a crash cannot have done in a new segment that
 // says so; State tells. Close it.
 func Open(ctx context.Context, o Options) (*Journal, error) {
-	o, err := o.valid()
+	o, err := o.validateWithDefaults()
 	if err != nil {
 		return nil, err
 	}
 	for _, dir := range []string{o.Dir, o.HeadsDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, cannotOpen(o.Dir, err)
+			return nil, openError(o.Dir, err)
 		}
 	}
 	lock, held, err := lockFile(filepath.Join(o.Dir, "lock"))
@@ -139,7 +139,7 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 			Message: "the journal in " + o.Dir + " is in use by another process: stop that one, or give this one a data directory of its own",
 		}
 	case err != nil:
-		return nil, cannotOpen(o.Dir, err)
+		return nil, openError(o.Dir, err)
 	}
 	j := &Journal{
 		options: o, recent: NewRecent(o.Recent), folderLock: lock, encoder: newEncoder(o.Node),
@@ -147,15 +147,15 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	}
 	j.lifeCtx, j.cancelLife = context.WithCancel(context.WithoutCancel(ctx))
 	j.flushGate.idle.L = &j.flushGate.mu
-	if err := j.start(ctx); err != nil {
+	if err := j.loadAndSign(ctx); err != nil {
 		j.cancelLife()
 		if j.file != nil {
 			j.file.Close()
 		}
 		lock.Close()
-		return nil, cannotOpen(o.Dir, err)
+		return nil, openError(o.Dir, err)
 	}
-	j.goroutines.Go(j.maintain)
+	j.goroutines.Go(j.runMaintenance)
 	if o.Ship != nil {
 		j.goroutines.Go(j.ship)
 	}
@@ -165,11 +165,11 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	return j, nil
 }
 
-func (j *Journal) start(ctx context.Context) (err error) {
-	if j.signingKey, err = signingKey(j.options.HeadsDir); err != nil {
+func (j *Journal) loadAndSign(ctx context.Context) (err error) {
+	if j.signingKey, err = loadSigningKey(j.options.HeadsDir); err != nil {
 		return err
 	}
-	if err := j.resume(ctx); err != nil {
+	if err := j.resumeChain(ctx); err != nil {
 		return err
 	}
 	if j.options.Restored != "" {
@@ -180,21 +180,21 @@ func (j *Journal) start(ctx context.Context) (err error) {
 		}
 	}
 	syncDir(j.options.Dir)
-	if err := j.refill(ctx); err != nil {
+	if err := j.loadRecentCalls(ctx); err != nil {
 		j.options.Logger.Warn("the newest calls could not be read from the journal", "error", err)
 	}
 	// From here on a head exists, so that a missing one means something.
-	return j.sign(false)
+	return j.signHead(false)
 }
 
-func (o Options) valid() (Options, error) {
+func (o Options) validateWithDefaults() (Options, error) {
 	if o.Dir == "" {
 		return o, junctor.Errorf(junctor.CodeInvalid, "the journal needs a folder")
 	}
-	if !validNode(o.Node) {
+	if !isValidNode(o.Node) {
 		return o, junctor.Errorf(junctor.CodeInvalid, "%q cannot name a node: use up to 64 letters, digits, dots, dashes and underscores", o.Node)
 	}
-	o.HeadsDir = headsDir(o.Dir, o.HeadsDir)
+	o.HeadsDir = resolveHeadsDir(o.Dir, o.HeadsDir)
 	if o.SegmentBytes <= 0 {
 		o.SegmentBytes = 64 << 20
 	}
@@ -219,8 +219,8 @@ func (o Options) valid() (Options, error) {
 	return o, nil
 }
 
-// validNode says whether a name is good for files and needs no escape in JSON.
-func validNode(s string) bool {
+// isValidNode says whether a name is good for files and needs no escape in JSON.
+func isValidNode(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && (c != '.' || i == 0) {
@@ -230,14 +230,14 @@ func validNode(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-func headsDir(dir, heads string) string {
+func resolveHeadsDir(dir, heads string) string {
 	if heads != "" {
 		return heads
 	}
 	return filepath.Join(filepath.Dir(filepath.Clean(dir)), "heads")
 }
 
-func cannotOpen(dir string, err error) error {
+func openError(dir string, err error) error {
 	return &junctor.Error{
 		Code: junctor.CodeUnavailable, Cause: err,
 		Message: "the journal in " + dir + " cannot be opened: " + err.Error(),
@@ -260,7 +260,7 @@ func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
 	n.call = nil
 	j.recordPool.Put(n)
 	if err == nil && j.options.Strict {
-		err = j.commit(seq)
+		err = j.waitSynced(seq)
 	}
 	// A call that is refused for this has not begun. What has ended is shown,
 	// recorded or not.
@@ -295,7 +295,7 @@ func (j *Journal) Close(ctx context.Context) error {
 	}
 	whole := !j.hasTornTail
 	j.mu.Unlock()
-	err := j.sign(whole) // half a line at the end is not closed in order
+	err := j.signHead(whole) // half a line at the end is not closed in order
 	// Comparing now could add to a journal that is closed. The next start compares.
 	if err == nil && !j.isUncompared() {
 		j.keepHead(ctx)

@@ -45,7 +45,7 @@ func (f *Filter) matches(l *line) bool {
 func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 	segs, err := listSegments(dir)
 	if err != nil {
-		return nil, cannotRead(dir, err)
+		return nil, readError(dir, err)
 	}
 	var out []Record
 	full := func() bool { return f.Limit > 0 && len(out) >= f.Limit }
@@ -65,7 +65,7 @@ func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 			err = ctx.Err()
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) { // removed by retention meanwhile
-			return out, cannotRead(dir, err)
+			return out, readError(dir, err)
 		}
 		if full() {
 			break
@@ -81,7 +81,7 @@ func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time) error {
 	segs, err := listSegments(dir)
 	if err != nil {
-		return cannotRead(dir, err)
+		return readError(dir, err)
 	}
 	f := Filter{Since: since, Until: until}
 	out := bufio.NewWriterSize(w, 64<<10)
@@ -100,11 +100,11 @@ func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time
 			err = ctx.Err()
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return cannotRead(dir, err)
+			return readError(dir, err)
 		}
 	}
 	if node != "" {
-		if b, err := os.ReadFile(headPath(headsDir(dir, ""), node)); err == nil {
+		if b, err := os.ReadFile(headPath(resolveHeadsDir(dir, ""), node)); err == nil {
 			var h Head
 			if json.Unmarshal(b, &h) == nil {
 				line, err := json.Marshal(struct {
@@ -120,7 +120,7 @@ func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time
 	return out.Flush()
 }
 
-func cannotRead(dir string, err error) error {
+func readError(dir string, err error) error {
 	if e := new(junctor.Error); errors.As(err, &e) {
 		return e
 	}

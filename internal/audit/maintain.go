@@ -12,62 +12,62 @@ import (
 )
 
 const (
-	probeEvery = time.Second
-	pruneLimit = time.Minute // how often old segments are looked for, at most
-	pruneMost  = 16          // segments at a time
+	probeInterval     = time.Second
+	minPruneInterval  = time.Minute // how often old segments are looked for, at most
+	maxPrunedSegments = 16          // segments at a time
 )
 
-// maintain signs heads, tries a journal that failed again while nobody calls,
+// runMaintenance signs heads, tries a journal that failed again while nobody calls,
 // and removes what is old.
-func (j *Journal) maintain() {
-	probe, head := time.NewTicker(probeEvery), time.NewTicker(j.options.HeadEvery)
+func (j *Journal) runMaintenance() {
+	probe, head := time.NewTicker(probeInterval), time.NewTicker(j.options.HeadEvery)
 	defer probe.Stop()
 	defer head.Stop()
 	var prune <-chan time.Time
 	if j.options.Keep > 0 {
-		t := time.NewTicker(min(max(j.options.Keep/90, pruneLimit), 24*time.Hour))
+		t := time.NewTicker(min(max(j.options.Keep/90, minPruneInterval), 24*time.Hour))
 		defer t.Stop()
 		prune = t.C
 	}
-	more := j.options.Keep > 0 && j.prune()
+	more := j.options.Keep > 0 && j.pruneSegments()
 	for {
 		select {
 		case <-j.lifeCtx.Done():
 			return
 		case <-probe.C:
-			j.probe()
+			j.probeSegment()
 			if more {
-				more = j.prune()
+				more = j.pruneSegments()
 			}
 		case <-head.C:
-			_ = j.sign(false) // reported
+			_ = j.signHead(false) // reported
 		case <-j.headRequested:
-			_ = j.sign(false) // reported
+			_ = j.signHead(false) // reported
 		case <-prune:
-			more = j.prune()
+			more = j.pruneSegments()
 		}
 	}
 }
 
-// probe heals a journal that nobody writes to, and sees when the segment is
+// probeSegment heals a journal that nobody writes to, and sees when the segment is
 // no longer the one that has its name.
-func (j *Journal) probe() {
+func (j *Journal) probeSegment() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.abandonReason == "" {
 		if f, ok := j.file.(*os.File); ok {
-			j.abandonReason = displaced(f, j.path, j.offset)
+			j.abandonReason = describeDisplacement(f, j.path, j.offset)
 		}
 	}
 	if j.writeErr != nil || j.abandonReason != "" {
-		if err := j.prepare(j.options.Now()); err != nil {
+		if err := j.prepareWrite(j.options.Now()); err != nil {
 			j.writeErr = err
 		}
 	}
 }
 
-// displaced says what happened to a segment behind the journal's back.
-func displaced(f *os.File, path string, off int64) string {
+// describeDisplacement says what happened to a segment behind the journal's back.
+func describeDisplacement(f *os.File, path string, off int64) string {
 	mine, err := f.Stat()
 	if err != nil {
 		return ""
@@ -86,12 +86,12 @@ func displaced(f *os.File, path string, off int64) string {
 	return ""
 }
 
-// sign writes a head when there is something new. All that it names is on disk
+// signHead writes a head when there is something new. All that it names is on disk
 // before it is.
-func (j *Journal) sign(closed bool) error {
+func (j *Journal) signHead(closed bool) error {
 	j.headMu.Lock()
 	defer j.headMu.Unlock()
-	m, err := j.flushAll()
+	m, err := j.flushWritten()
 	if err == nil {
 		h := Head{
 			Node: j.options.Node, Seq: m.seq, Hash: hex.EncodeToString(m.hash[:]),
@@ -106,10 +106,10 @@ func (j *Journal) sign(closed bool) error {
 		if err = writeHead(j.options.HeadsDir, &h, j.signingKey); err == nil {
 			j.head, j.headSignedHere = h, true
 			j.headSeq.Store(h.Seq)
-			poke(j.headSigned)
+			signalChannel(j.headSigned)
 		}
 	}
-	if j.report(problemHead, err) && err != nil {
+	if j.setProblem(problemHead, err) && err != nil {
 		j.options.Logger.Error("the head of the journal cannot be signed", "error", err)
 	}
 	return err
@@ -117,38 +117,38 @@ func (j *Journal) sign(closed bool) error {
 
 func (j *Journal) setCheckpoints(all []Checkpoint) {
 	j.checkpoints = all
-	j.checkpointSeq.Store(lastOf(all).UpTo)
+	j.checkpointSeq.Store(lastCheckpoint(all).UpTo)
 }
 
-func lastOf(all []Checkpoint) Checkpoint {
+func lastCheckpoint(all []Checkpoint) Checkpoint {
 	if n := len(all); n > 0 {
 		return all[n-1]
 	}
 	return Checkpoint{}
 }
 
-// prune removes closed segments that are older than they need be, behind a
+// pruneSegments removes closed segments that are older than they need be, behind a
 // signed checkpoint: a few at a time, since each is read. more says that there
 // are others.
-func (j *Journal) prune() (more bool) {
-	more, err := j.pruneOld()
+func (j *Journal) pruneSegments() (more bool) {
+	more, err := j.pruneExpired()
 	if j.lifeCtx.Err() != nil {
 		return false
 	}
-	if j.report(problemPrune, err) && err != nil {
+	if j.setProblem(problemPrune, err) && err != nil {
 		j.options.Logger.Error("old segments of the journal cannot be removed", "error", err)
 	}
 	return more
 }
 
-func (j *Journal) pruneOld() (more bool, err error) {
+func (j *Journal) pruneExpired() (more bool, err error) {
 	j.headMu.Lock()
 	defer j.headMu.Unlock()
 	segs, err := listSegments(j.options.Dir)
 	if err != nil || len(segs) < 2 {
 		return false, err
 	}
-	before := lastOf(j.checkpoints)
+	before := lastCheckpoint(j.checkpoints)
 	c := chainVerifier{node: j.options.Node, nextSeq: segs[0].first, prevKnown: segs[0].first == 1}
 	if before.UpTo+1 == segs[0].first && before.UpTo > 0 {
 		c.prevKnown = parseHash(&c.prevHash, before.Hash)
@@ -166,7 +166,7 @@ func (j *Journal) pruneOld() (more bool, err error) {
 		if last.Time.After(limit) || last.Seq > bound {
 			break
 		}
-		if more = len(old) == pruneMost; more {
+		if more = len(old) == maxPrunedSegments; more {
 			break
 		}
 		// What does not hold is evidence, and stays.
@@ -191,17 +191,17 @@ func (j *Journal) pruneOld() (more bool, err error) {
 	}
 	if c.nextSeq-1 > before.UpTo {
 		cp := Checkpoint{Node: j.options.Node, UpTo: c.nextSeq - 1, Hash: hex.EncodeToString(c.prevHash[:]), Time: j.options.Now().UTC(), Count: c.nextSeq - 1 - before.UpTo}
-		cp.Signature = ed25519.Sign(j.signingKey, cp.signed(before.Signature))
+		cp.Signature = ed25519.Sign(j.signingKey, cp.signedBytes(before.Signature))
 		all := slices.Concat(j.checkpoints, []Checkpoint{cp})
 		if err := writeCheckpoints(j.options.HeadsDir, all); err != nil {
 			return false, err
 		}
 		j.setCheckpoints(all)
 	}
-	return more, j.remove(old)
+	return more, j.removeSegments(old)
 }
 
-func (j *Journal) remove(old []segment) error {
+func (j *Journal) removeSegments(old []segment) error {
 	for _, s := range old {
 		if err := os.Remove(s.path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err

@@ -19,11 +19,11 @@ func TestVerifyBesideRetention(t *testing.T) {
 		run(t, j, fmt.Sprint(i), 1)
 	}
 	closed(t, j)
-	first, err := nodeOf(o.Dir, headsDir(o.Dir, ""))
+	first, err := nodeOf(o.Dir, resolveHeadsDir(o.Dir, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := readProofs(headsDir(o.Dir, ""), first, VerifyOptions{})
+	p, err := readProofs(resolveHeadsDir(o.Dir, ""), first, VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestVerifyBesideRetention(t *testing.T) {
 
 	now.add(3 * time.Hour)
 	j = open(t, o)
-	j.prune()
+	j.pruneSegments()
 	closed(t, j)
 	segs, err := listSegments(o.Dir)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// resume finds where the chain ends and opens the last segment for writing. It
+// resumeChain finds where the chain ends and opens the last segment for writing. It
 // reads the last segment whole; Verify reads them all.
-func (j *Journal) resume(ctx context.Context) error {
+func (j *Journal) resumeChain(ctx context.Context) error {
 	segs, err := listWrittenSegments(j.options.Dir)
 	if err != nil {
 		return err
@@ -37,16 +37,16 @@ func (j *Journal) resume(ctx context.Context) error {
 		parseHash(&j.prevHash, head.Hash)
 	}
 	if len(segs) == 0 {
-		j.resumedAt = lastOf(cps).UpTo
+		j.resumedAt = lastCheckpoint(cps).UpTo
 		if problem == "" && !errors.Is(headErr, errNoHead) {
 			problem = "all segments are missing"
 			if headErr != nil {
 				problem += "; the signed head: " + headErr.Error()
 			}
 		}
-		return j.resumeAbove(known, lastOf(cps).UpTo, problem)
+		return j.resumeAbove(known, lastCheckpoint(cps).UpTo, problem)
 	}
-	end, err := j.scan(ctx, segs, head, known)
+	end, err := j.scanLastSegment(ctx, segs, head, known)
 	if err != nil {
 		return err
 	}
@@ -55,12 +55,12 @@ func (j *Journal) resume(ctx context.Context) error {
 		problem = end.problem
 	}
 	if problem == "" {
-		problem = end.against(head, headErr)
+		problem = end.compareHead(head, headErr)
 	}
 	if problem == "" {
 		problem = end.compareKnown(known, end.knownHashes)
 	}
-	if problem == "" && end.broke == "" { // what is known may lie in an earlier segment
+	if problem == "" && end.earlierBreak == "" { // what is known may lie in an earlier segment
 		if problem, err = j.compareRecords(known, end.knownHashes); err != nil {
 			return err
 		}
@@ -71,11 +71,11 @@ func (j *Journal) resume(ctx context.Context) error {
 		}
 		return j.resumeAbove(known, end.seq, problem)
 	}
-	if end.broke != "" {
-		j.problems.set(problemBreak, errors.New(end.broke))
+	if end.earlierBreak != "" {
+		j.problems.set(problemBreak, errors.New(end.earlierBreak))
 	}
 	j.seq, j.prevHash = end.seq, end.hash
-	return j.reopen(segs[len(segs)-1], end)
+	return j.reopenSegment(segs[len(segs)-1], end)
 }
 
 // resumeAbove begins a segment that says what is wrong, above all that is known of
@@ -91,7 +91,7 @@ func (j *Journal) resumeAbove(known Known, last uint64, problem string) error {
 	if seq, hash, _ := known.highest(); seq > j.seq {
 		j.seq, j.prevHash = seq, hash
 	}
-	return j.roll(j.options.Now(), problem)
+	return j.beginSegment(j.options.Now(), problem)
 }
 
 // listWrittenSegments lists the segments that hold something. A file without a byte is
@@ -114,25 +114,25 @@ func listWrittenSegments(dir string) ([]segment, error) {
 	return segs, nil
 }
 
-// ending is what the last segment says.
-type ending struct {
-	seq      uint64
-	hash     [sha256.Size]byte
-	first    uint64
-	off      int64 // where the whole lines end
-	torn     int64 // bytes behind them
-	headHash string
-	problem  string // why the chain does not hold
-	broke    string // why it did not hold earlier, when this segment was begun
+// segmentEnd is what the last segment says.
+type segmentEnd struct {
+	seq          uint64
+	hash         [sha256.Size]byte
+	first        uint64
+	offset       int64 // where the whole lines end
+	tornBytes    int64 // bytes behind them
+	headHash     string
+	problem      string // why the chain does not hold
+	earlierBreak string // why it did not hold earlier, when this segment was begun
 
 	knownHashes map[uint64]string // of the records here that are known elsewhere, by number
 }
 
-func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Known) (ending, error) {
+func (j *Journal) scanLastSegment(ctx context.Context, segs []segment, head *Head, known Known) (segmentEnd, error) {
 	last := segs[len(segs)-1]
-	e := ending{first: last.first, knownHashes: map[uint64]string{}}
+	e := segmentEnd{first: last.first, knownHashes: map[uint64]string{}}
 	wanted := known.hashes()
-	c := chainVerifier{node: j.options.Node, nextSeq: last.first, onBreak: func(reason string) { e.broke = reason }}
+	c := chainVerifier{node: j.options.Node, nextSeq: last.first, onBreak: func(reason string) { e.earlierBreak = reason }}
 	if last.first == 1 {
 		c.prevKnown = true
 	} else if n := len(j.checkpoints); n > 0 && j.checkpoints[n-1].UpTo+1 == last.first {
@@ -159,8 +159,8 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Kn
 	if err != nil {
 		return e, err
 	}
-	e.seq, e.hash, e.off, e.torn = c.nextSeq-1, c.prevHash, off, torn
-	if e.broke != "" {
+	e.seq, e.hash, e.offset, e.tornBytes = c.nextSeq-1, c.prevHash, off, torn
+	if e.earlierBreak != "" {
 		e.problem = "" // that was said already
 	}
 	if bad == nil {
@@ -180,8 +180,8 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Kn
 	return e, nil
 }
 
-// against compares the end with the signed head.
-func (e *ending) against(head *Head, err error) string {
+// compareHead compares the end with the signed head.
+func (e *segmentEnd) compareHead(head *Head, err error) string {
 	switch {
 	case errors.Is(err, errNoHead) && e.seq <= 1: // a crash in the very first moment
 		return ""
@@ -191,19 +191,19 @@ func (e *ending) against(head *Head, err error) string {
 		return fmt.Sprintf("the tail was cut: the signed head names record %d, the journal ends at %d", head.Seq, e.seq)
 	case e.headHash != "" && e.headHash != head.Hash:
 		return fmt.Sprintf("record %d is not the one that the signed head names", head.Seq)
-	case head.Closed && (e.seq > head.Seq || e.torn > 0):
+	case head.Closed && (e.seq > head.Seq || e.tornBytes > 0):
 		return fmt.Sprintf("something was added after record %d, with which the journal was closed", head.Seq)
 	}
 	return ""
 }
 
-// reopen goes on in the last segment, behind its last whole line.
-func (j *Journal) reopen(last segment, e ending) error {
-	if e.off == 0 { // not even its first record was whole
+// reopenSegment goes on in the last segment, behind its last whole line.
+func (j *Journal) reopenSegment(last segment, e segmentEnd) error {
+	if e.offset == 0 { // not even its first record was whole
 		if err := os.Remove(last.path); err != nil {
 			return err
 		}
-		if err := j.roll(j.options.Now(), ""); err != nil {
+		if err := j.beginSegment(j.options.Now(), ""); err != nil {
 			return err
 		}
 	} else {
@@ -211,22 +211,22 @@ func (j *Journal) reopen(last segment, e ending) error {
 		if err != nil {
 			return err
 		}
-		j.file, j.path, j.offset = f, last.path, e.off
+		j.file, j.path, j.offset = f, last.path, e.offset
 	}
-	if e.torn == 0 {
+	if e.tornBytes == 0 {
 		return nil
 	}
 	if err := j.file.Truncate(j.offset); err != nil {
 		return err
 	}
-	j.options.Logger.Warn("the last record of the journal was half-written and was dropped", "file", j.path, "bytes", e.torn)
+	j.options.Logger.Warn("the last record of the journal was half-written and was dropped", "file", j.path, "bytes", e.tornBytes)
 	j.encoder.beginRecord(j.seq+1, j.options.Now(), PhaseRecover)
-	j.encoder.addNumber("dropped", e.torn)
+	j.encoder.addNumber("dropped", e.tornBytes)
 	return j.writeEncoded()
 }
 
-// refill brings the newest calls back into memory.
-func (j *Journal) refill(ctx context.Context) error {
+// loadRecentCalls brings the newest calls back into memory.
+func (j *Journal) loadRecentCalls(ctx context.Context) error {
 	segs, err := listSegments(j.options.Dir)
 	if err != nil {
 		return err

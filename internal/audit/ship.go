@@ -58,7 +58,7 @@ func (j *Journal) ship() {
 		if ctx.Err() != nil {
 			return
 		}
-		if j.report(problemShip, err) {
+		if j.setProblem(problemShip, err) {
 			if err != nil {
 				j.options.Logger.Warn("records of the journal cannot be copied; they are kept and copied later", "error", err)
 			} else {
@@ -151,7 +151,7 @@ func (j *Journal) compareCopy(ctx context.Context) error {
 // shipRound copies all that was written by now. It is on disk first: a copy
 // must not know records that a power cut takes from the journal.
 func (j *Journal) shipRound(ctx context.Context, t *tail) error {
-	m, err := j.flushAll()
+	m, err := j.flushWritten()
 	if err != nil {
 		return err
 	}

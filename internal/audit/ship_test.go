@@ -183,7 +183,7 @@ func TestHeadsAreSignedInTime(t *testing.T) {
 		j := open(t, Options{Dir: dir, HeadRecords: 50})
 		seq := func() uint64 {
 			synctest.Wait()
-			h, err := readHead(headsDir(dir, ""), "n1", mustKey(t, headsDir(dir, "")))
+			h, err := readHead(resolveHeadsDir(dir, ""), "n1", mustKey(t, resolveHeadsDir(dir, "")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +214,7 @@ func TestHeadsAreSignedInTime(t *testing.T) {
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
-	heads := headsDir(dir, "")
+	heads := resolveHeadsDir(dir, "")
 	s := &shared{}
 	synctest.Test(t, func(t *testing.T) {
 		o := Options{Dir: dir, SegmentBytes: 3000, Keep: 30 * time.Minute, Ship: s}
@@ -443,7 +443,7 @@ func TestListAndExport(t *testing.T) {
 	}
 	j = open(t, Options{Dir: dir, HeadsDir: filepath.Join(filepath.Dir(dir), "others")})
 	closed(t, j)
-	r, err := Verify(ctx, dir, VerifyOptions{HeadsDir: filepath.Join(filepath.Dir(dir), "others"), Key: mustKey(t, headsDir(dir, "")), Heads: []Head{head.Head}})
+	r, err := Verify(ctx, dir, VerifyOptions{HeadsDir: filepath.Join(filepath.Dir(dir), "others"), Key: mustKey(t, resolveHeadsDir(dir, "")), Heads: []Head{head.Head}})
 	if err != nil || r.OK {
 		t.Errorf("%+v, %v", r, err)
 	}

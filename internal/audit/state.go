@@ -87,7 +87,7 @@ func (j *Journal) State() State {
 	return s
 }
 
-func (j *Journal) report(which problem, err error) (changed bool) {
+func (j *Journal) setProblem(which problem, err error) (changed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	changed = (err == nil) != (j.problems[which] == nil)

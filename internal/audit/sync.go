@@ -29,9 +29,9 @@ type flushGate struct {
 	busy bool
 }
 
-// commit waits until a record is on disk. Callers that wait together share a
+// waitSynced waits until a record is on disk. Callers that wait together share a
 // sync: the first syncs for all that were written by then.
-func (j *Journal) commit(seq uint64) error {
+func (j *Journal) waitSynced(seq uint64) error {
 	g := &j.flushGate
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -40,39 +40,39 @@ func (j *Journal) commit(seq uint64) error {
 			g.idle.Wait()
 			continue
 		}
-		if _, err := j.pass(); err != nil {
-			return unavailable(err)
+		if _, err := j.flushThroughGate(); err != nil {
+			return unavailableError(err)
 		}
 	}
 	return nil
 }
 
-// flushAll brings everything that was written so far to the disk.
-func (j *Journal) flushAll() (chainPosition, error) {
+// flushWritten brings everything that was written so far to the disk.
+func (j *Journal) flushWritten() (chainPosition, error) {
 	g := &j.flushGate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for g.busy {
 		g.idle.Wait()
 	}
-	return j.pass()
+	return j.flushThroughGate()
 }
 
-// pass flushes with the gate shut. The gate's lock is held, but not meanwhile.
-func (j *Journal) pass() (chainPosition, error) {
+// flushThroughGate flushes with the gate shut. The gate's lock is held, but not meanwhile.
+func (j *Journal) flushThroughGate() (chainPosition, error) {
 	g := &j.flushGate
 	g.busy = true
 	g.mu.Unlock()
 	// Who was woken by the last flush gets to write before this one.
 	runtime.Gosched()
-	m, err := j.flush()
+	m, err := j.flushExtents()
 	g.mu.Lock()
 	g.busy = false
 	g.idle.Broadcast()
 	return m, err
 }
 
-func (j *Journal) flush() (chainPosition, error) {
+func (j *Journal) flushExtents() (chainPosition, error) {
 	j.mu.Lock()
 	m := chainPosition{j.seq, j.prevHash}
 	j.extentsToSync = append(append(j.extentsToSync[:0], j.unsyncedSegments...), fileExtent{j.file, j.offset})
@@ -105,7 +105,7 @@ func (j *Journal) syncFiles(todo []fileExtent) error {
 		if j.rewriteBeforeSync {
 			// After a failed sync the system may take the pages for clean, and
 			// the next sync would do nothing: make them dirty again.
-			if err := rewrite(e.file, j.syncedExtent.offset, e.offset); err != nil {
+			if err := rewriteExtent(e.file, j.syncedExtent.offset, e.offset); err != nil {
 				return err
 			}
 		}
@@ -122,7 +122,7 @@ func (j *Journal) syncFiles(todo []fileExtent) error {
 	return nil
 }
 
-func rewrite(f segmentFile, from, to int64) error {
+func rewriteExtent(f segmentFile, from, to int64) error {
 	buf := make([]byte, 64<<10)
 	for from < to {
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), to-from)], from)

@@ -91,7 +91,7 @@ func history(t testing.TB, dir string, rnd *rand.Rand) *memory {
 	}
 	j := open(t, o)
 	if o.Keep > 0 {
-		j.prune()
+		j.pruneSegments()
 	}
 	closed(t, j)
 	return m
@@ -307,7 +307,7 @@ func TestEditsOfTheCopyAreFound(t *testing.T) {
 // that it cannot change: a signature, or the journal's own line.
 func convicted(t testing.TB, dir string, o VerifyOptions, from uint64) uint64 {
 	t.Helper()
-	p, err := readProofs(headsDir(dir, ""), "n1", VerifyOptions{})
+	p, err := readProofs(resolveHeadsDir(dir, ""), "n1", VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +435,7 @@ func TestHistoriesVerify(t *testing.T) {
 					rt.Fatal(err)
 				}
 				head.Closed = false // it never was
-				key, err := signingKey(o.headsOf())
+				key, err := loadSigningKey(o.headsOf())
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -478,10 +478,10 @@ func TestHistoriesVerify(t *testing.T) {
 	})
 }
 
-func (o Options) headsOf() string { return headsDir(o.Dir, o.HeadsDir) }
+func (o Options) headsOf() string { return resolveHeadsDir(o.Dir, o.HeadsDir) }
 
 func mustKey(t interface{ Fatal(...any) }, heads string) []byte {
-	key, err := publicKey(heads)
+	key, err := readPublicKey(heads)
 	if err != nil {
 		t.Fatal(err)
 	}

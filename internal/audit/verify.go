@@ -74,7 +74,7 @@ func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 			err = nil // what was found stands
 		}
 		if err != nil && ctx.Err() == nil {
-			err = cannotRead(dir, err)
+			err = readError(dir, err)
 		}
 		return r, err
 	}
@@ -110,7 +110,7 @@ func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
 		return p, p.hold(o.Heads)
 	}
 	if p.key == nil {
-		key, err := publicKey(dir)
+		key, err := readPublicKey(dir)
 		if _, herr := os.Stat(headPath(dir, node)); errors.Is(err, fs.ErrNotExist) && errors.Is(herr, fs.ErrNotExist) {
 			p.headErr = errNoHead
 			return p, nil
@@ -142,7 +142,7 @@ func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
 // hold takes heads that were kept elsewhere.
 func (p *proofs) hold(heads []Head) error {
 	for _, h := range heads {
-		if h.Node != p.node || !ed25519.Verify(p.key, h.signed(), h.Signature) {
+		if h.Node != p.node || !ed25519.Verify(p.key, h.signedBytes(), h.Signature) {
 			return junctor.Errorf(junctor.CodeInvalid, "the head of record %d that was given is not signed by this journal's key", h.Seq)
 		}
 		p.hashes[h.Seq] = h.Hash
@@ -229,7 +229,7 @@ func (p *proofs) end(last uint64, torn bool) *Bad {
 
 func verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	r := Report{Node: o.Node}
-	heads := headsDir(dir, o.HeadsDir)
+	heads := resolveHeadsDir(dir, o.HeadsDir)
 	if r.Node == "" {
 		node, err := nodeOf(dir, heads)
 		if err != nil {
@@ -343,7 +343,7 @@ func nodeOf(dir, heads string) (string, error) {
 	for _, s := range segs {
 		node := ""
 		if err := readSegmentForward(s, func(b []byte) bool {
-			if l, err := parseLine(b); err == nil && validNode(l.Node) {
+			if l, err := parseLine(b); err == nil && isValidNode(l.Node) {
 				node = l.Node
 			}
 			return node == ""

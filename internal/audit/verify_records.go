@@ -18,12 +18,12 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 	if o.HeadsDir == "" && o.Dir == "" && !o.Foreign {
 		return r, junctor.Errorf(junctor.CodeInvalid, "a copy is verified against signed heads: say where they are")
 	}
-	heads := headsDir(o.Dir, o.HeadsDir)
+	heads := resolveHeadsDir(o.Dir, o.HeadsDir)
 	var mine *own
 	if o.Dir != "" {
 		var err error
 		if mine, err = newOwn(o.Dir); err != nil {
-			return r, cannotRead(o.Dir, err)
+			return r, readError(o.Dir, err)
 		}
 		if mine != nil {
 			defer mine.tail.close()
@@ -61,7 +61,7 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 		wrong := checkRecord(&c, p, rec)
 		if wrong == "" && mine != nil {
 			if wrong, err = mine.compare(rec); err != nil {
-				return r, cannotRead(o.Dir, err)
+				return r, readError(o.Dir, err)
 			}
 		}
 		if wrong != "" {

@@ -37,7 +37,7 @@ const keepLimit = 10 * time.Second
 
 // signedBy says whether a node's key signed the head.
 func (h *Head) signedBy(node string, key ed25519.PublicKey) bool {
-	return h.Node == node && len(key) == ed25519.PublicKeySize && ed25519.Verify(key, h.signed(), h.Signature)
+	return h.Node == node && len(key) == ed25519.PublicKeySize && ed25519.Verify(key, h.signedBytes(), h.Signature)
 }
 
 // highest is the last record that is known: its number, its hash and who knows it.
@@ -153,7 +153,7 @@ func (j *Journal) breakAbove(k Known, problem string) error {
 	if known, hash, _ := k.highest(); known > j.seq {
 		j.seq, j.prevHash = known, hash
 	}
-	if err := j.roll(j.options.Now(), problem); err != nil {
+	if err := j.beginSegment(j.options.Now(), problem); err != nil {
 		j.seq, j.prevHash = seq, prev
 		return err
 	}
@@ -185,7 +185,7 @@ func replacedRecord(seq uint64) string {
 }
 
 // compareKnown holds the end of the journal against what is known elsewhere.
-func (e *ending) compareKnown(k Known, hashes map[uint64]string) string {
+func (e *segmentEnd) compareKnown(k Known, hashes map[uint64]string) string {
 	if missing := k.missingTail(e.seq); missing != "" {
 		return missing
 	}
@@ -232,7 +232,7 @@ func (j *Journal) keepHead(ctx context.Context) {
 	broke, err := j.compareLate(ctx)
 	if broke {
 		// The head that tells of the break takes the place of the one that is kept.
-		poke(j.headRequested)
+		signalChannel(j.headRequested)
 		return
 	}
 	j.headMu.Lock()
@@ -250,7 +250,7 @@ func (j *Journal) keepHead(ctx context.Context) {
 		j.replaceKept = false
 		j.headMu.Unlock()
 	}
-	if j.report(problemWitness, err) && err != nil {
+	if j.setProblem(problemWitness, err) && err != nil {
 		j.options.Logger.Warn("the database does not take the journal's signed head; the next one is tried", "error", err)
 	}
 }

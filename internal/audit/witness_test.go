@@ -70,7 +70,7 @@ func putBack(t *testing.T, dir, older string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(keyPath(filepath.Join(root, "heads")), 0o600); err != nil {
+	if err := os.Chmod(signingKeyPath(filepath.Join(root, "heads")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,24 +10,24 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// rollPause is how long a segment that could not be closed is written on
+// rollRetryDelay is how long a segment that could not be closed is written on
 // before the next try.
-const rollPause = time.Second
+const rollRetryDelay = time.Second
 
-const keptLines = 1 << 20 // of the buffer for lines
+const maxKeptLineBuffer = 1 << 20 // of the buffer for lines
 
 // appendBatch writes records in one go. Those that cannot be written together are
 // written one by one, so that none is lost for another. The lock is held.
 func (j *Journal) appendBatch(batch []*pendingRecord) {
 	if j.closed {
 		for _, n := range batch {
-			n.err = unavailable(errClosed)
+			n.err = unavailableError(errClosed)
 		}
 		return
 	}
 	now := j.options.Now()
-	if err := j.prepare(now); err != nil {
-		j.miss(batch, err)
+	if err := j.prepareWrite(now); err != nil {
+		j.countLost(batch, err)
 		return
 	}
 	seq, prev := j.seq, j.prevHash
@@ -43,7 +43,7 @@ func (j *Journal) appendBatch(batch []*pendingRecord) {
 	if err := j.writeLines(j.lineBuffer); err != nil {
 		j.seq, j.prevHash = seq, prev
 		if len(batch) == 1 || j.hasTornTail {
-			j.miss(batch, err)
+			j.countLost(batch, err)
 			return
 		}
 		for i := range batch {
@@ -51,37 +51,37 @@ func (j *Journal) appendBatch(batch []*pendingRecord) {
 		}
 		return
 	}
-	if cap(j.lineBuffer) > keptLines {
+	if cap(j.lineBuffer) > maxKeptLineBuffer {
 		j.lineBuffer = nil
 	}
 	if j.options.Ship != nil {
-		poke(j.shipWake)
+		signalChannel(j.shipWake)
 	}
 	if j.seq/j.options.HeadRecords != seq/j.options.HeadRecords {
-		poke(j.headRequested)
+		signalChannel(j.headRequested)
 	}
 }
 
-// prepare does what must be done before the next record.
-func (j *Journal) prepare(now time.Time) error {
+// prepareWrite does what must be done before the next record.
+func (j *Journal) prepareWrite(now time.Time) error {
 	if j.abandonReason != "" {
-		if err := j.roll(now, j.abandonReason); err != nil {
+		if err := j.beginSegment(now, j.abandonReason); err != nil {
 			return err
 		}
 		j.abandonReason = ""
 	}
 	if j.writeErr != nil {
-		if err := j.heal(now); err != nil {
+		if err := j.resumeWriting(now); err != nil {
 			return err
 		}
 	}
 	// A segment may be larger than it should be: better than a call that is
 	// refused because a file cannot be made.
 	if j.offset >= j.options.SegmentBytes && !now.Before(j.nextRollAttempt) {
-		err := j.roll(now, "")
+		err := j.beginSegment(now, "")
 		j.problems.set(problemRoll, err)
 		if err != nil {
-			j.nextRollAttempt = now.Add(rollPause)
+			j.nextRollAttempt = now.Add(rollRetryDelay)
 		}
 	}
 	return nil
@@ -110,14 +110,14 @@ func (j *Journal) writeLines(lines []byte) error {
 	return nil
 }
 
-// miss counts records that could not be written.
-func (j *Journal) miss(batch []*pendingRecord, err error) {
+// countLost counts records that could not be written.
+func (j *Journal) countLost(batch []*pendingRecord, err error) {
 	if j.writeErr == nil {
 		j.options.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
 	}
 	j.writeErr = err
 	for _, n := range batch {
-		if n.err = unavailable(err); n.call.Status == junctor.StatusRunning {
+		if n.err = unavailableError(err); n.call.Status == junctor.StatusRunning {
 			j.lostStarts++
 		} else {
 			j.lostEnds++
@@ -126,9 +126,9 @@ func (j *Journal) miss(batch []*pendingRecord, err error) {
 	}
 }
 
-// heal tries to write again after a failure. What was lost meanwhile is the
+// resumeWriting tries to write again after a failure. What was lost meanwhile is the
 // first thing on record.
-func (j *Journal) heal(now time.Time) error {
+func (j *Journal) resumeWriting(now time.Time) error {
 	if j.hasTornTail {
 		if err := j.file.Truncate(j.offset); err != nil {
 			return err
@@ -146,9 +146,9 @@ func (j *Journal) heal(now time.Time) error {
 	return nil
 }
 
-// roll goes on in a new segment. With a reason the chain did not hold, and the
+// beginSegment goes on in a new segment. With a reason the chain did not hold, and the
 // first record says so. After an error all is as it was.
-func (j *Journal) roll(now time.Time, reason string) error {
+func (j *Journal) beginSegment(now time.Time, reason string) error {
 	path := segmentPath(j.options.Dir, j.seq+1)
 	f, err := j.options.openSegment(path, true)
 	if err != nil {
@@ -180,14 +180,14 @@ func (j *Journal) roll(now time.Time, reason string) error {
 	return nil
 }
 
-func poke(ch chan struct{}) {
+func signalChannel(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:
 	}
 }
 
-func unavailable(err error) error {
+func unavailableError(err error) error {
 	why := err.Error()
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		why = p.Err.Error()
