@@ -157,7 +157,7 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	}
 	j.goroutines.Go(j.runMaintenance)
 	if o.Ship != nil {
-		j.goroutines.Go(j.ship)
+		j.goroutines.Go(j.shipRecords)
 	}
 	if j.asWitness() != nil {
 		j.goroutines.Go(j.keepHeads)
@@ -287,7 +287,7 @@ func (j *Journal) Close(ctx context.Context) error {
 	j.cancelLife()
 	j.goroutines.Wait()
 	if j.options.Ship != nil {
-		j.shipRest(ctx)
+		j.shipRemaining(ctx)
 	}
 	j.mu.Lock()
 	if j.hasTornTail {

@@ -19,7 +19,7 @@ func TestVerifyBesideRetention(t *testing.T) {
 		run(t, j, fmt.Sprint(i), 1)
 	}
 	closed(t, j)
-	first, err := nodeOf(o.Dir, resolveHeadsDir(o.Dir, ""))
+	first, err := findNode(o.Dir, resolveHeadsDir(o.Dir, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestVerifyBesideRetention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.moved(); err != nil {
+	if err := p.detectNewCheckpoint(); err != nil {
 		t.Errorf("nothing was pruned: %v", err)
 	}
 
@@ -43,10 +43,10 @@ func TestVerifyBesideRetention(t *testing.T) {
 		t.Fatalf("%d segments: %v", len(segs), err)
 	}
 	r := Report{Node: first}
-	if err := r.walk(t.Context(), segs, p, nil); err != nil || r.Bad == nil {
+	if err := r.walkSegments(t.Context(), segs, p, nil); err != nil || r.Bad == nil {
 		t.Fatalf("held against checkpoints of before: %v, %v", r.Bad, err)
 	}
-	if err := p.moved(); !errors.Is(err, errMoved) {
+	if err := p.detectNewCheckpoint(); !errors.Is(err, errNewCheckpoint) {
 		t.Errorf("a later checkpoint is not seen: %v", err)
 	}
 	if r, err := Verify(t.Context(), o.Dir, VerifyOptions{}); err != nil || !r.OK {

@@ -27,7 +27,7 @@ func (j *Journal) resumeChain(ctx context.Context) error {
 	if cpErr != nil {
 		problem = fmt.Sprintf("checkpoint %d: %v", bad, cpErr)
 	}
-	known, unsigned := j.recall(ctx)
+	known, unsigned := j.loadKnown(ctx)
 	if problem == "" {
 		problem = unsigned
 	}
@@ -88,7 +88,7 @@ func (j *Journal) resumeAbove(known Known, last uint64, problem string) error {
 		}
 		problem = missing
 	}
-	if seq, hash, _ := known.highest(); seq > j.seq {
+	if seq, hash, _ := known.highestRecord(); seq > j.seq {
 		j.seq, j.prevHash = seq, hash
 	}
 	return j.beginSegment(j.options.Now(), problem)
@@ -131,7 +131,7 @@ type segmentEnd struct {
 func (j *Journal) scanLastSegment(ctx context.Context, segs []segment, head *Head, known Known) (segmentEnd, error) {
 	last := segs[len(segs)-1]
 	e := segmentEnd{first: last.first, knownHashes: map[uint64]string{}}
-	wanted := known.hashes()
+	wanted := known.hashesBySeq()
 	c := chainVerifier{node: j.options.Node, nextSeq: last.first, onBreak: func(reason string) { e.earlierBreak = reason }}
 	if last.first == 1 {
 		c.prevKnown = true

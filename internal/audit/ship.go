@@ -29,31 +29,31 @@ type Pruner interface {
 }
 
 const (
-	shipBatch  = 512 // records
-	shipBusy   = 128 // and while calls come
-	shipEvery  = 50 * time.Millisecond
-	shipBack   = 100 * time.Millisecond // the first pause after a failure; then twice as long each time
-	shipLonger = 30 * time.Second       // but not above this
-	shipTime   = 30 * time.Second       // for one batch
-	shipText   = 1 << 20                // of a batch's texts are kept for the next
-	shipPause  = time.Second            // the longest pause between two batches
-	shipLook   = 20 * time.Millisecond  // and how often it is seen whether calls still come
-	shipShare  = 64                     // while calls come, copying takes one of so many parts of the processors
+	shipBatch        = 512 // records
+	shipBusyBatch    = 128 // and while calls come
+	shipInterval     = 50 * time.Millisecond
+	shipMinBackoff   = 100 * time.Millisecond // the first pause after a failure; then twice as long each time
+	shipMaxBackoff   = 30 * time.Second       // but not above this
+	shipTimeout      = 30 * time.Second       // for one batch
+	maxKeptShipText  = 1 << 20                // of a batch's texts are kept for the next
+	shipMaxRest      = time.Second            // the longest pause between two batches
+	shipPollInterval = 20 * time.Millisecond  // and how often it is seen whether calls still come
+	shipCPUShare     = 64                     // while calls come, copying takes one of so many parts of the processors
 )
 
-// ship copies records as long as the journal is open. No call waits for it.
-func (j *Journal) ship() {
+// shipRecords copies records as long as the journal is open. No call waits for it.
+func (j *Journal) shipRecords() {
 	ctx := j.lifeCtx
-	var t *tail
+	var t *recordTail
 	defer func() { t.close() }()
-	back := shipBack
+	back := shipMinBackoff
 	for {
 		var err error
 		if t == nil {
-			t, err = j.shipStart(ctx)
+			t, err = j.openShipTail(ctx)
 		}
 		if err == nil {
-			err = j.shipRound(ctx, t)
+			err = j.shipWritten(ctx, t)
 		}
 		if ctx.Err() != nil {
 			return
@@ -68,25 +68,25 @@ func (j *Journal) ship() {
 		if err != nil {
 			t.close()
 			t = nil
-			if !pause(ctx, back) {
+			if !waitFor(ctx, back) {
 				return
 			}
-			back = min(2*back, shipLonger)
+			back = min(2*back, shipMaxBackoff)
 			continue
 		}
-		back = shipBack
+		back = shipMinBackoff
 		select {
 		case <-ctx.Done():
 			return
 		case <-j.shipWake:
 		}
-		if !pause(ctx, shipEvery) { // more come meanwhile
+		if !waitFor(ctx, shipInterval) { // more come meanwhile
 			return
 		}
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) bool {
+func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -97,9 +97,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// shipStart asks how far the copy is and goes there.
-func (j *Journal) shipStart(ctx context.Context) (*tail, error) {
-	ctx, cancel := context.WithTimeout(ctx, shipTime)
+// openShipTail asks how far the copy is and goes there.
+func (j *Journal) openShipTail(ctx context.Context) (*recordTail, error) {
+	ctx, cancel := context.WithTimeout(ctx, shipTimeout)
 	defer cancel()
 	if _, err := j.compareLate(ctx); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (j *Journal) shipStart(ctx context.Context) (*tail, error) {
 	}
 	j.shippedSeq.Store(at)
 	j.shippedKnown.Store(true)
-	return &tail{dir: j.options.Dir, next: at + 1, batch: make([]Record, 0, shipBatch)}, nil
+	return &recordTail{dir: j.options.Dir, nextSeq: at + 1, batch: make([]Record, 0, shipBatch)}, nil
 }
 
 // compareCopy wants the copy's last record to be the journal's own, where that is
@@ -139,78 +139,78 @@ func (j *Journal) compareCopy(ctx context.Context) error {
 	if err != nil || known.Copied == 0 {
 		return err
 	}
-	t := &tail{dir: j.options.Dir, next: known.Copied}
+	t := &recordTail{dir: j.options.Dir, nextSeq: known.Copied}
 	defer t.close()
-	mine, err := t.read(known.Copied, 1)
+	mine, err := t.readBatch(known.Copied, 1)
 	if err == nil && len(mine) == 1 && mine[0].Hash != known.CopiedHash {
 		err = fmt.Errorf("record %d of node %s is another one in the copy: the journal or the copy was replaced; run junctor audit verify", known.Copied, j.options.Node)
 	}
 	return err
 }
 
-// shipRound copies all that was written by now. It is on disk first: a copy
+// shipWritten copies all that was written by now. It is on disk first: a copy
 // must not know records that a power cut takes from the journal.
-func (j *Journal) shipRound(ctx context.Context, t *tail) error {
+func (j *Journal) shipWritten(ctx context.Context, t *recordTail) error {
 	m, err := j.flushWritten()
 	if err != nil {
 		return err
 	}
 	// Small batches while calls come: none of them should wait long for a processor.
-	for size := shipBusy; t.next <= m.seq; {
-		begin, seq := time.Now(), j.last()
-		batch, err := t.read(m.seq, size)
+	for size := shipBusyBatch; t.nextSeq <= m.seq; {
+		begin, seq := time.Now(), j.lastSeq()
+		batch, err := t.readBatch(m.seq, size)
 		if err != nil || len(batch) == 0 {
 			return err
 		}
 		runtime.Gosched() // likewise
-		sctx, cancel := context.WithTimeout(ctx, shipTime)
+		sctx, cancel := context.WithTimeout(ctx, shipTimeout)
 		err = j.options.Ship.Ship(sctx, batch)
 		cancel()
 		if err != nil {
 			return err
 		}
 		j.shippedSeq.Store(batch[len(batch)-1].Seq)
-		if size = shipBatch; j.last() != seq {
-			size = shipBusy
+		if size = shipBatch; j.lastSeq() != seq {
+			size = shipBusyBatch
 		}
-		if !j.rest(ctx, seq, restAfter(time.Since(begin), runtime.GOMAXPROCS(0))) {
+		if !j.yieldToCalls(ctx, seq, restDuration(time.Since(begin), runtime.GOMAXPROCS(0))) {
 			return ctx.Err()
 		}
 	}
 	return nil
 }
 
-// restAfter is how long to leave the processors to calls, which matter more than
+// restDuration is how long to leave the processors to calls, which matter more than
 // their copy, after work that took so long. What lags meanwhile is copied when
 // fewer calls come.
-func restAfter(took time.Duration, processors int) time.Duration {
-	return min(took*time.Duration(max(shipShare-processors, 0))/time.Duration(processors), shipPause)
+func restDuration(took time.Duration, processors int) time.Duration {
+	return min(took*time.Duration(max(shipCPUShare-processors, 0))/time.Duration(processors), shipMaxRest)
 }
 
-// rest waits for so long, but only as long as records come after the one with
+// yieldToCalls waits for so long, but only as long as records come after the one with
 // this number; false when ctx ends.
-func (j *Journal) rest(ctx context.Context, seq uint64, left time.Duration) bool {
-	for now := j.last(); now != seq && left > 0; now = j.last() {
-		if !pause(ctx, min(left, shipLook)) {
+func (j *Journal) yieldToCalls(ctx context.Context, seq uint64, left time.Duration) bool {
+	for now := j.lastSeq(); now != seq && left > 0; now = j.lastSeq() {
+		if !waitFor(ctx, min(left, shipPollInterval)) {
 			return false
 		}
-		seq, left = now, left-shipLook
+		seq, left = now, left-shipPollInterval
 	}
 	return ctx.Err() == nil
 }
 
-// last is the number of the last record that was written.
-func (j *Journal) last() uint64 {
+// lastSeq is the number of the last record that was written.
+func (j *Journal) lastSeq() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.seq
 }
 
-// shipRest copies what is left, once.
-func (j *Journal) shipRest(ctx context.Context) {
-	t, err := j.shipStart(ctx)
+// shipRemaining copies what is left, once.
+func (j *Journal) shipRemaining(ctx context.Context) {
+	t, err := j.openShipTail(ctx)
 	if err == nil {
-		err = j.shipRound(ctx, t)
+		err = j.shipWritten(ctx, t)
 	}
 	t.close()
 	if err != nil {
@@ -218,63 +218,63 @@ func (j *Journal) shipRest(ctx context.Context) {
 	}
 }
 
-// tail reads records from a number on, as they are written.
-type tail struct {
-	dir   string
-	next  uint64
-	seg   segment
-	f     *os.File
-	ls    *lineReader
-	batch []Record
-	line  line   // the one being read
-	text  []byte // of the batch
+// recordTail reads records from a number on, as they are written.
+type recordTail struct {
+	dir       string
+	nextSeq   uint64
+	segment   segment
+	file      *os.File
+	lines     *lineReader
+	batch     []Record
+	line      line   // the one being read
+	batchText []byte // of the batch
 }
 
-func (t *tail) close() {
-	if t != nil && t.f != nil {
-		t.f.Close()
-		t.f = nil
+func (t *recordTail) close() {
+	if t != nil && t.file != nil {
+		t.file.Close()
+		t.file = nil
 	}
 }
 
-// read gives up to n records, none above upTo, which are good until the next
+// readBatch gives up to n records, none above upTo, which are good until the next
 // read. Lines that are no records are passed over: whoever verifies finds them.
-func (t *tail) read(upTo uint64, n int) ([]Record, error) {
-	if cap(t.text) > shipText {
-		t.text = nil
+func (t *recordTail) readBatch(upTo uint64, n int) ([]Record, error) {
+	if cap(t.batchText) > maxKeptShipText {
+		t.batchText = nil
 	}
-	t.batch, t.text = t.batch[:0], t.text[:0]
-	for len(t.batch) < n && t.next <= upTo {
-		if t.f == nil {
-			if more, err := t.open(); err != nil || !more {
+	t.batch, t.batchText = t.batch[:0], t.batchText[:0]
+	for len(t.batch) < n && t.nextSeq <= upTo {
+		if t.file == nil {
+			if more, err := t.openSegment(); err != nil || !more {
 				return t.batch, err
 			}
 		}
-		if t.ls.hasPartialLine() {
+		if t.lines.hasPartialLine() {
 			// It was read before the line was known to be written: if it could not be, the
 			// piece was taken back, and something else stands in its place.
-			if err := t.use(t.seg, t.ls.offset); err != nil {
+			if err := t.switchTo(t.segment, t.lines.offset); err != nil {
 				return t.batch, err
 			}
 		}
-		off := t.ls.offset
-		b, err := t.ls.next()
+		off := t.lines.offset
+		b, err := t.lines.next()
 		switch {
 		case err == nil:
-			used := len(t.text)
-			r, err := t.record(b)
-			if err != nil || r.Seq < t.next {
-				t.text = t.text[:used]
+			used := len(t.batchText)
+			r, err := t.parseRecord(b)
+			if err != nil || r.Seq < t.nextSeq {
+				t.batchText = t.batchText[:used]
 				continue
 			}
 			if r.Seq > upTo { // the ones before it are missing; it is for the next time
-				return t.batch, t.use(t.seg, off)
+				return t.batch, t.switchTo(t.segment, off)
 			}
 			t.batch = append(t.batch, r)
-			t.next = r.Seq + 1
+			t.nextSeq = r.Seq + 1
 		case errors.Is(err, io.EOF) || errors.Is(err, errTornLine):
 			// More may have come to this file, or another has been begun.
-			more, err := t.advance()
+			more, err := t.advanceSegment()
 			if err != nil || !more {
 				return t.batch, err
 			}
@@ -286,16 +286,16 @@ func (t *tail) read(upTo uint64, n int) ([]Record, error) {
 	return t.batch, nil
 }
 
-// record reads a line, as far as a copy needs to know it: no columns. Its texts are
+// parseRecord reads a line, as far as a copy needs to know it: no columns. Its texts are
 // parts of the batch's, and not copies. Where that has to grow, those before stay in
 // what it was.
-func (t *tail) record(b []byte) (r Record, err error) {
+func (t *recordTail) parseRecord(b []byte) (r Record, err error) {
 	if t.line, err = splitLine(b); err != nil {
 		return Record{}, err
 	}
-	at := len(t.text)
-	t.text = append(t.text, b...)
-	whole := unsafe.String(&t.text[at], len(b)) //nolint:gosec // a line is not empty, and does not change before the next batch
+	at := len(t.batchText)
+	t.batchText = append(t.batchText, b...)
+	whole := unsafe.String(&t.batchText[at], len(b)) //nolint:gosec // a line is not empty, and does not change before the next batch
 	t.line.jsonText = whole[hashPrefixSize:]
 	if !t.line.scanSeqAndNode(t.line.jsonText) {
 		if err := t.line.parse(); err != nil {
@@ -305,23 +305,23 @@ func (t *tail) record(b []byte) (r Record, err error) {
 	return Record{Node: t.line.Node, Seq: t.line.Seq, Hash: whole[:hexSize], Line: t.line.jsonText}, nil
 }
 
-// open opens the segment that holds the next record, or the first that comes
+// openSegment opens the segment that holds the next record, or the first that comes
 // after it where that is gone.
-func (t *tail) open() (bool, error) {
+func (t *recordTail) openSegment() (bool, error) {
 	segs, err := listSegments(t.dir)
 	if err != nil || len(segs) == 0 {
 		return false, err
 	}
 	pick := segs[0]
 	for _, s := range segs {
-		if s.first <= t.next {
+		if s.first <= t.nextSeq {
 			pick = s
 		}
 	}
-	return true, t.use(pick, 0)
+	return true, t.switchTo(pick, 0)
 }
 
-func (t *tail) use(s segment, off int64) error {
+func (t *recordTail) switchTo(s segment, off int64) error {
 	t.close()
 	f, err := os.Open(s.path)
 	if err != nil {
@@ -331,32 +331,32 @@ func (t *tail) use(s segment, off int64) error {
 		f.Close()
 		return err
 	}
-	t.seg, t.f = s, f
-	if t.ls == nil {
-		t.ls = newLineReader(f, off)
+	t.segment, t.file = s, f
+	if t.lines == nil {
+		t.lines = newLineReader(f, off)
 	} else {
-		t.ls.reset(f, off)
+		t.lines.reset(f, off)
 	}
 	return nil
 }
 
-// advance is called at the end of what could be read. Records that are wanted
+// advanceSegment is called at the end of what could be read. Records that are wanted
 // are on disk by then: behind the place that was read, or in a later segment.
-func (t *tail) advance() (bool, error) {
-	info, err := t.f.Stat()
+func (t *recordTail) advanceSegment() (bool, error) {
+	info, err := t.file.Stat()
 	if err != nil {
 		return false, err
 	}
-	if off := t.ls.offset; info.Size() > off && t.ls.tornBytes != info.Size()-off {
-		return true, t.use(t.seg, off)
+	if off := t.lines.offset; info.Size() > off && t.lines.tornBytes != info.Size()-off {
+		return true, t.switchTo(t.segment, off)
 	}
 	segs, err := listSegments(t.dir)
 	if err != nil {
 		return false, err
 	}
 	for _, s := range segs {
-		if s.first > t.seg.first {
-			return true, t.use(s, 0)
+		if s.first > t.segment.first {
+			return true, t.switchTo(s, 0)
 		}
 	}
 	return false, nil

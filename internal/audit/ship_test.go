@@ -62,13 +62,13 @@ func TestShipping(t *testing.T) {
 		s := &shared{}
 		j := open(t, Options{Dir: dir, Ship: s, SegmentBytes: 20_000})
 		run(t, j, "a", 700)
-		time.Sleep(3 * shipEvery)
+		time.Sleep(3 * shipInterval)
 		synctest.Wait()
 		if st := j.State(); st.Lag != 0 || st.Shipped != st.Seq {
 			t.Fatalf("state %+v", st)
 		}
 		s.mu.Lock()
-		if s.calls > 1400/shipBusy+2 {
+		if s.calls > 1400/shipBusyBatch+2 {
 			t.Errorf("%d batches for 1400 records", s.calls)
 		}
 		s.mu.Unlock()
@@ -82,7 +82,7 @@ func TestShipping(t *testing.T) {
 			t.Fatalf("state %+v", st)
 		}
 		s.set(nil)
-		time.Sleep(shipLonger)
+		time.Sleep(shipMaxBackoff)
 		synctest.Wait()
 		if st := j.State(); st.Degraded || st.Lag != 0 {
 			t.Fatalf("state %+v", st)
@@ -94,7 +94,7 @@ func TestShipping(t *testing.T) {
 
 		// What was not copied is copied after the next start.
 		j = open(t, Options{Dir: dir, Ship: s})
-		time.Sleep(3 * shipEvery)
+		time.Sleep(3 * shipInterval)
 		synctest.Wait()
 		if st := j.State(); st.Lag != 0 {
 			t.Fatalf("state %+v", st)
@@ -144,7 +144,7 @@ func TestShippingKeepsNoFilesOpen(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			j := open(t, Options{Dir: dir, Ship: ship})
 			run(t, j, "a", 3)
-			time.Sleep(10 * shipLonger)
+			time.Sleep(10 * shipMaxBackoff)
 			synctest.Wait()
 			if n := openSegments(t, dir); n > 2 { // the one that is written, and the one that is read
 				t.Errorf("%s: %d segments are open", name, n)
@@ -458,10 +458,10 @@ func TestShippingPastATornLine(t *testing.T) {
 		j := open(t, Options{Dir: dir, openSegment: f.opener})
 		run(t, j, "a", 10)
 		copied := &memory{}
-		tl := &tail{dir: dir, next: 1}
+		tl := &recordTail{dir: dir, nextSeq: 1}
 		defer tl.close()
 		ship := func(upTo uint64, n int) {
-			batch, err := tl.read(upTo, n)
+			batch, err := tl.readBatch(upTo, n)
 			if err == nil {
 				err = copied.Ship(t.Context(), batch)
 			}

@@ -51,7 +51,7 @@ type Report struct {
 
 const maxNotes = 20
 
-func (r *Report) note(format string, args ...any) {
+func (r *Report) addNote(format string, args ...any) {
 	switch {
 	case len(r.Notes) < maxNotes:
 		r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
@@ -65,12 +65,12 @@ func (r *Report) note(format string, args ...any) {
 // journal that is being written can be verified too.
 func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	for try := 0; ; try++ {
-		r, err := verify(ctx, dir, o)
+		r, err := verifyOnce(ctx, dir, o)
 		// A segment may be removed by retention while the others are read.
-		if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errMoved)) && try < 3 {
+		if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNewCheckpoint)) && try < 3 {
 			continue
 		}
-		if errors.Is(err, errMoved) {
+		if errors.Is(err, errNewCheckpoint) {
 			err = nil // what was found stands
 		}
 		if err != nil && ctx.Err() == nil {
@@ -80,34 +80,34 @@ func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	}
 }
 
-// errMoved says that retention has signed a checkpoint since the others were
+// errNewCheckpoint says that retention has signed a checkpoint since the others were
 // read: what seems to be missing may be what it covers.
-var errMoved = errors.New("there is a newer checkpoint")
+var errNewCheckpoint = errors.New("there is a newer checkpoint")
 
-// proofs are the signed statements about a node's chain.
-type proofs struct {
-	dir     string
-	node    string
-	key     ed25519.PublicKey
-	head    *Head
-	headErr error
-	cps     []Checkpoint
-	last    Checkpoint        // of cps
-	hashes  map[uint64]string // what is signed: number -> hash
-	bad     *Bad              // a checkpoint that does not hold
-	foreign bool              // there are none here
+// signedProofs are the signed statements about a node's chain.
+type signedProofs struct {
+	dir            string
+	node           string
+	key            ed25519.PublicKey
+	head           *Head
+	headErr        error
+	checkpoints    []Checkpoint
+	lastCheckpoint Checkpoint        // of cps
+	hashes         map[uint64]string // what is signed: number -> hash
+	badCheckpoint  *Bad              // a checkpoint that does not hold
+	foreign        bool              // there are none here
 
 	known       Known             // what a witness knows
 	knownHashes map[uint64]string // likewise: number -> hash
 }
 
-func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
-	p := &proofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}, foreign: o.Foreign, known: o.Known, knownHashes: o.Known.hashes()}
+func readProofs(dir, node string, o VerifyOptions) (*signedProofs, error) {
+	p := &signedProofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}, foreign: o.Foreign, known: o.Known, knownHashes: o.Known.hashesBySeq()}
 	if p.foreign && p.key == nil {
 		return p, nil
 	}
 	if p.foreign {
-		return p, p.hold(o.Heads)
+		return p, p.addHeads(o.Heads)
 	}
 	if p.key == nil {
 		key, err := readPublicKey(dir)
@@ -125,22 +125,22 @@ func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
 	cps, line, err := readCheckpoints(dir, node, p.key)
 	switch {
 	case line > 0:
-		p.bad = &Bad{Segment: filepath.Base(checkpointPath(dir, node)), Line: line, Seq: 1, Reason: "the checkpoint does not hold: " + err.Error()}
+		p.badCheckpoint = &Bad{Segment: filepath.Base(checkpointPath(dir, node)), Line: line, Seq: 1, Reason: "the checkpoint does not hold: " + err.Error()}
 	case err != nil:
 		return nil, err
 	}
 	for _, c := range cps {
-		p.cps, p.last = append(p.cps, c), c
+		p.checkpoints, p.lastCheckpoint = append(p.checkpoints, c), c
 		p.hashes[c.UpTo] = c.Hash
 	}
 	if p.head != nil {
 		p.hashes[p.head.Seq] = p.head.Hash
 	}
-	return p, p.hold(o.Heads)
+	return p, p.addHeads(o.Heads)
 }
 
-// hold takes heads that were kept elsewhere.
-func (p *proofs) hold(heads []Head) error {
+// addHeads takes heads that were kept elsewhere.
+func (p *signedProofs) addHeads(heads []Head) error {
 	for _, h := range heads {
 		if h.Node != p.node || !ed25519.Verify(p.key, h.signedBytes(), h.Signature) {
 			return junctor.Errorf(junctor.CodeInvalid, "the head of record %d that was given is not signed by this journal's key", h.Seq)
@@ -153,20 +153,20 @@ func (p *proofs) hold(heads []Head) error {
 	return nil
 }
 
-// moved is errMoved when there is a later checkpoint than those of p.
-func (p *proofs) moved() error {
+// detectNewCheckpoint is errMoved when there is a later checkpoint than those of p.
+func (p *signedProofs) detectNewCheckpoint() error {
 	if p.foreign || p.key == nil {
 		return nil
 	}
 	cps, _, err := readCheckpoints(p.dir, p.node, p.key)
-	if err == nil && len(cps) > 0 && cps[len(cps)-1].UpTo > p.last.UpTo {
-		return errMoved
+	if err == nil && len(cps) > 0 && cps[len(cps)-1].UpTo > p.lastCheckpoint.UpTo {
+		return errNewCheckpoint
 	}
 	return nil
 }
 
-// check holds a record against what was signed.
-func (p *proofs) check(l *line) string {
+// checkSigned holds a record against what was signed.
+func (p *signedProofs) checkSigned(l *line) string {
 	if want, ok := p.hashes[l.Seq]; ok {
 		var h [32]byte
 		if !parseHash(&h, want) || h != l.hash {
@@ -182,31 +182,31 @@ func (p *proofs) check(l *line) string {
 	return ""
 }
 
-// begin says where a chain that starts with a number may start from.
-func (p *proofs) begin(first uint64) (c chainVerifier, bad *Bad) {
+// beginChain says where a chain that starts with a number may start from.
+func (p *signedProofs) beginChain(first uint64) (c chainVerifier, bad *Bad) {
 	c = chainVerifier{node: p.node, nextSeq: first}
 	switch {
-	case p.bad != nil && first > 1:
-		return c, p.bad
+	case p.badCheckpoint != nil && first > 1:
+		return c, p.badCheckpoint
 	case first == 1:
 		c.prevKnown = true
 	case p.foreign: // the first record is believed
-	case first == p.last.UpTo+1:
-		c.prevKnown = parseHash(&c.prevHash, p.last.Hash)
-	case first > p.last.UpTo:
-		return c, &Bad{Seq: p.last.UpTo + 1, Reason: fmt.Sprintf("records %d to %d are missing and no checkpoint covers them", p.last.UpTo+1, first-1)}
+	case first == p.lastCheckpoint.UpTo+1:
+		c.prevKnown = parseHash(&c.prevHash, p.lastCheckpoint.Hash)
+	case first > p.lastCheckpoint.UpTo:
+		return c, &Bad{Seq: p.lastCheckpoint.UpTo + 1, Reason: fmt.Sprintf("records %d to %d are missing and no checkpoint covers them", p.lastCheckpoint.UpTo+1, first-1)}
 	}
 	// Records behind the checkpoint: what is left is held against its hash.
 	return c, nil
 }
 
-// end holds the end of the chain against the head.
-func (p *proofs) end(last uint64, torn bool) *Bad {
+// checkEnd holds the end of the chain against the head.
+func (p *signedProofs) checkEnd(last uint64, torn bool) *Bad {
 	switch {
 	case p.foreign:
 		return nil
-	case p.bad != nil:
-		return p.bad
+	case p.badCheckpoint != nil:
+		return p.badCheckpoint
 	case p.headErr != nil:
 		return &Bad{Segment: filepath.Base(headPath(p.dir, p.node)), Seq: last, Reason: "the signed head: " + p.headErr.Error()}
 	case p.known.Head != nil && !p.known.Head.signedBy(p.node, p.key):
@@ -215,8 +215,8 @@ func (p *proofs) end(last uint64, torn bool) *Bad {
 		return &Bad{Seq: last + 1, Reason: p.known.missingTail(last)}
 	case p.head.Seq > last:
 		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: the signed head names record %d", p.head.Seq)}
-	case p.last.UpTo > last:
-		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: a checkpoint names record %d", p.last.UpTo)}
+	case p.lastCheckpoint.UpTo > last:
+		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: a checkpoint names record %d", p.lastCheckpoint.UpTo)}
 	case p.head.Closed && (last > p.head.Seq || torn):
 		// Unless it was opened again while it was read.
 		if now, err := readHead(p.dir, p.node, p.key); err == nil && string(now.Signature) != string(p.head.Signature) {
@@ -227,17 +227,17 @@ func (p *proofs) end(last uint64, torn bool) *Bad {
 	return nil
 }
 
-func verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
+func verifyOnce(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	r := Report{Node: o.Node}
 	heads := resolveHeadsDir(dir, o.HeadsDir)
 	if r.Node == "" {
-		node, err := nodeOf(dir, heads)
+		node, err := findNode(dir, heads)
 		if err != nil {
 			return r, err
 		}
 		if node == "" {
 			r.OK = true
-			r.note("there are no records")
+			r.addNote("there are no records")
 			return r, nil
 		}
 		r.Node = node
@@ -256,33 +256,33 @@ func verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 		return r, err
 	}
 	if len(segs) == 0 {
-		if known, _, _ := p.known.highest(); p.foreign || errors.Is(p.headErr, errNoHead) && p.last.UpTo == 0 && known == 0 {
+		if known, _, _ := p.known.highestRecord(); p.foreign || errors.Is(p.headErr, errNoHead) && p.lastCheckpoint.UpTo == 0 && known == 0 {
 			r.OK = true
-			r.note("there are no records")
+			r.addNote("there are no records")
 			return r, nil
 		}
-		r.Bad = &Bad{Seq: p.last.UpTo + 1, Reason: "all segments are missing"}
-		if missing := p.known.missingTail(p.last.UpTo); missing != "" {
+		r.Bad = &Bad{Seq: p.lastCheckpoint.UpTo + 1, Reason: "all segments are missing"}
+		if missing := p.known.missingTail(p.lastCheckpoint.UpTo); missing != "" {
 			r.Bad.Reason += "; " + missing
 		}
-		return r, p.moved()
+		return r, p.detectNewCheckpoint()
 	}
-	if err := r.walk(ctx, segs, p, o.Progress); err != nil || r.Bad == nil {
+	if err := r.walkSegments(ctx, segs, p, o.Progress); err != nil || r.Bad == nil {
 		return r, err
 	}
-	return r, p.moved()
+	return r, p.detectNewCheckpoint()
 }
 
-func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(Progress)) error {
+func (r *Report) walkSegments(ctx context.Context, segs []segment, p *signedProofs, tell func(Progress)) error {
 	var far Progress
 	for _, s := range segs {
 		if info, err := os.Stat(s.path); err == nil {
 			far.Total += info.Size()
 		}
 	}
-	c, bad := p.begin(segs[0].first)
+	c, bad := p.beginChain(segs[0].first)
 	c.onClockBack = func(seq uint64, by time.Duration) {
-		r.note("the clock was set back by %s before record %d", by.Round(time.Second), seq)
+		r.addNote("the clock was set back by %s before record %d", by.Round(time.Second), seq)
 	}
 	visit := func(l *line) string {
 		far.Records++
@@ -291,14 +291,14 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 		}
 		switch l.Phase {
 		case PhaseRecover:
-			r.note("record %d: a half-written record of %d bytes was dropped when the journal was opened", l.Seq, l.Dropped)
+			r.addNote("record %d: a half-written record of %d bytes was dropped when the journal was opened", l.Seq, l.Dropped)
 		case PhaseRestore:
-			r.note("record %d: %s", l.Seq, l.Reason)
+			r.addNote("record %d: %s", l.Seq, l.Reason)
 		case PhaseLost:
-			r.note("record %d: the journal could not be written: %d calls were refused, %d ends or refusals are not on record", l.Seq, l.Starts, l.Ends)
+			r.addNote("record %d: the journal could not be written: %d calls were refused, %d ends or refusals are not on record", l.Seq, l.Starts, l.Ends)
 		default:
 		}
-		return p.check(l)
+		return p.checkSigned(l)
 	}
 	var torn int64
 	for i, s := range segs {
@@ -318,7 +318,7 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 		r.Last = c.nextSeq - 1
 	}
 	if bad == nil {
-		bad = p.end(c.nextSeq-1, torn > 0)
+		bad = p.checkEnd(c.nextSeq-1, torn > 0)
 	}
 	if bad != nil && bad.Segment == "" && c.nextSeq <= bad.Seq {
 		// Name the file in which the record should be.
@@ -329,13 +329,13 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 		}
 	}
 	if r.Bad, r.OK = bad, bad == nil; r.OK && torn > 0 {
-		r.note("the last line is not whole yet: %d bytes", torn)
+		r.addNote("the last line is not whole yet: %d bytes", torn)
 	}
 	return nil
 }
 
-// nodeOf finds whose journal it is.
-func nodeOf(dir, heads string) (string, error) {
+// findNode finds whose journal it is.
+func findNode(dir, heads string) (string, error) {
 	segs, err := listSegments(dir)
 	if err != nil {
 		return "", err

@@ -19,17 +19,17 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 		return r, junctor.Errorf(junctor.CodeInvalid, "a copy is verified against signed heads: say where they are")
 	}
 	heads := resolveHeadsDir(o.Dir, o.HeadsDir)
-	var mine *own
+	var mine *journalComparer
 	if o.Dir != "" {
 		var err error
-		if mine, err = newOwn(o.Dir); err != nil {
+		if mine, err = newJournalComparer(o.Dir); err != nil {
 			return r, readError(o.Dir, err)
 		}
 		if mine != nil {
 			defer mine.tail.close()
 		}
 	}
-	var p *proofs
+	var p *signedProofs
 	if r.Node != "" { // before the records: a copy that grows is ahead of what was signed
 		var err error
 		if p, err = readProofs(heads, r.Node, o); err != nil {
@@ -53,14 +53,14 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 		}
 		if !begun {
 			begun = true
-			if c, r.Bad = p.begin(max(rec.Seq, 1)); r.Bad != nil {
+			if c, r.Bad = p.beginChain(max(rec.Seq, 1)); r.Bad != nil {
 				return r, nil
 			}
 		}
 		want := c.nextSeq
-		wrong := checkRecord(&c, p, rec)
+		wrong := checkCopiedRecord(&c, p, rec)
 		if wrong == "" && mine != nil {
-			if wrong, err = mine.compare(rec); err != nil {
+			if wrong, err = mine.compareRecord(rec); err != nil {
 				return r, readError(o.Dir, err)
 			}
 		}
@@ -70,28 +70,28 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 		}
 	}
 	if !begun {
-		return r, r.noRecords(heads, o)
+		return r, r.reportNoRecords(heads, o)
 	}
 	r.Records, r.First = c.recordCount, c.firstSeq
 	if c.recordCount > 0 {
 		r.Last = c.nextSeq - 1
 	}
 	if r.Bad == nil {
-		r.Bad = p.endOfCopy(r.Last)
+		r.Bad = p.checkCopyEnd(r.Last)
 	}
 	switch {
 	case o.Foreign && p.head == nil:
-		r.note("the node's signed heads are on another machine: a missing beginning or end would not show")
+		r.addNote("the node's signed heads are on another machine: a missing beginning or end would not show")
 	case o.Foreign:
-		r.note("the node's journal is on another machine: what follows record %d, up to which it said that all was copied, could be missing", p.head.Shipped)
+		r.addNote("the node's journal is on another machine: what follows record %d, up to which it said that all was copied, could be missing", p.head.Shipped)
 	}
 	r.OK = r.Bad == nil
 	return r, nil
 }
 
-func (r *Report) noRecords(heads string, o VerifyOptions) error {
+func (r *Report) reportNoRecords(heads string, o VerifyOptions) error {
 	if r.Node == "" {
-		node, err := nodeOf(o.Dir, heads)
+		node, err := findNode(o.Dir, heads)
 		if err != nil {
 			return err
 		}
@@ -103,21 +103,21 @@ func (r *Report) noRecords(heads string, o VerifyOptions) error {
 			return err
 		}
 		if !errors.Is(p.headErr, errNoHead) {
-			r.Bad = p.endOfCopy(p.last.UpTo)
+			r.Bad = p.checkCopyEnd(p.lastCheckpoint.UpTo)
 		}
 	}
 	r.OK = r.Bad == nil
-	r.note("there are no records")
+	r.addNote("there are no records")
 	return nil
 }
 
-// endOfCopy holds the end of a copy against the head.
-func (p *proofs) endOfCopy(last uint64) *Bad {
+// checkCopyEnd holds the end of a copy against the head.
+func (p *signedProofs) checkCopyEnd(last uint64) *Bad {
 	switch {
 	case p.foreign && p.head == nil:
 		return nil
-	case p.bad != nil:
-		return p.bad
+	case p.badCheckpoint != nil:
+		return p.badCheckpoint
 	case p.headErr != nil:
 		return &Bad{Seq: last, Reason: "the signed head: " + p.headErr.Error()}
 	case p.head.Shipped > last:
@@ -128,7 +128,7 @@ func (p *proofs) endOfCopy(last uint64) *Bad {
 	return nil
 }
 
-func checkRecord(c *chainVerifier, p *proofs, rec Record) string {
+func checkCopiedRecord(c *chainVerifier, p *signedProofs, rec Record) string {
 	l := line{rawJSON: []byte(rec.Line)}
 	if !parseHash(&l.hash, rec.Hash) {
 		return errMalformedLine.Error()
@@ -146,30 +146,30 @@ func checkRecord(c *chainVerifier, p *proofs, rec Record) string {
 	if want != rec {
 		return "the columns do not say what the record says"
 	}
-	return p.check(&l)
+	return p.checkSigned(&l)
 }
 
-// own reads the journal beside a copy.
-type own struct {
-	tail  tail
+// journalComparer reads the journal beside a copy.
+type journalComparer struct {
+	tail  recordTail
 	first uint64 // what is before it was removed
 }
 
-func newOwn(dir string) (*own, error) {
+func newJournalComparer(dir string) (*journalComparer, error) {
 	segs, err := listSegments(dir)
 	if err != nil || len(segs) == 0 {
 		return nil, err
 	}
-	return &own{tail: tail{dir: dir}, first: segs[0].first}, nil
+	return &journalComparer{tail: recordTail{dir: dir}, first: segs[0].first}, nil
 }
 
-// compare finds the journal's record of the same number, and compares.
-func (o *own) compare(rec Record) (wrong string, err error) {
+// compareRecord finds the journal's record of the same number, and compares.
+func (o *journalComparer) compareRecord(rec Record) (wrong string, err error) {
 	if rec.Seq < o.first {
 		return "", nil
 	}
-	o.tail.next = rec.Seq
-	mine, err := o.tail.read(rec.Seq, 1)
+	o.tail.nextSeq = rec.Seq
+	mine, err := o.tail.readBatch(rec.Seq, 1)
 	switch {
 	case err != nil:
 		return "", err

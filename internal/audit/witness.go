@@ -32,16 +32,16 @@ type Known struct {
 	Head       *Head  // the highest head; nil is none
 }
 
-// keepLimit bounds how long the witness is waited for.
-const keepLimit = 10 * time.Second
+// witnessTimeout bounds how long the witness is waited for.
+const witnessTimeout = 10 * time.Second
 
 // signedBy says whether a node's key signed the head.
 func (h *Head) signedBy(node string, key ed25519.PublicKey) bool {
 	return h.Node == node && len(key) == ed25519.PublicKeySize && ed25519.Verify(key, h.signedBytes(), h.Signature)
 }
 
-// highest is the last record that is known: its number, its hash and who knows it.
-func (k Known) highest() (seq uint64, hash [sha256.Size]byte, who string) {
+// highestRecord is the last record that is known: its number, its hash and who knows it.
+func (k Known) highestRecord() (seq uint64, hash [sha256.Size]byte, who string) {
 	text := ""
 	if k.Copied > 0 {
 		seq, text, who = k.Copied, k.CopiedHash, "the copy in the database"
@@ -56,7 +56,7 @@ func (k Known) highest() (seq uint64, hash [sha256.Size]byte, who string) {
 // missingTail says which records are known and not in a journal that ends at last;
 // "" when none is missing.
 func (k Known) missingTail(last uint64) string {
-	seq, _, who := k.highest()
+	seq, _, who := k.highestRecord()
 	if seq <= last {
 		return ""
 	}
@@ -69,10 +69,10 @@ func (j *Journal) asWitness() Witness {
 	return w
 }
 
-// recall asks the witness how far the chain was. Where it cannot be asked, the
+// loadKnown asks the witness how far the chain was. Where it cannot be asked, the
 // journal is written all the same: calls must be on record while a database is away.
 // compareLate then compares before the database is told anything of this journal.
-func (j *Journal) recall(ctx context.Context) (k Known, problem string) {
+func (j *Journal) loadKnown(ctx context.Context) (k Known, problem string) {
 	k, problem, err := j.askWitness(ctx)
 	if err != nil {
 		j.uncompared = true
@@ -88,7 +88,7 @@ func (j *Journal) askWitness(ctx context.Context) (k Known, problem string, err 
 	if w == nil {
 		return Known{}, "", nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, keepLimit)
+	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
 	defer cancel()
 	if k, err = w.Known(ctx, j.options.Node); err != nil {
 		return Known{}, "", err
@@ -150,7 +150,7 @@ func (j *Journal) breakAbove(k Known, problem string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	seq, prev := j.seq, j.prevHash
-	if known, hash, _ := k.highest(); known > j.seq {
+	if known, hash, _ := k.highestRecord(); known > j.seq {
 		j.seq, j.prevHash = known, hash
 	}
 	if err := j.beginSegment(j.options.Now(), problem); err != nil {
@@ -163,24 +163,24 @@ func (j *Journal) breakAbove(k Known, problem string) error {
 // compareRecords holds records that are known elsewhere against the journal's own,
 // as far as those are still here. seen are records that were compared.
 func (j *Journal) compareRecords(k Known, seen map[uint64]string) (problem string, err error) {
-	for seq, want := range k.hashes() {
+	for seq, want := range k.hashesBySeq() {
 		if _, ok := seen[seq]; ok {
 			continue
 		}
-		t := &tail{dir: j.options.Dir, next: seq}
-		mine, err := t.read(seq, 1)
+		t := &recordTail{dir: j.options.Dir, nextSeq: seq}
+		mine, err := t.readBatch(seq, 1)
 		t.close()
 		if err != nil {
 			return "", err
 		}
 		if len(mine) == 1 && mine[0].Seq == seq && mine[0].Hash != want {
-			return replacedRecord(seq), nil
+			return describeReplacedRecord(seq), nil
 		}
 	}
 	return "", nil
 }
 
-func replacedRecord(seq uint64) string {
+func describeReplacedRecord(seq uint64) string {
 	return fmt.Sprintf("record %d is not the one that the database knows: it, or one before it, was replaced", seq)
 }
 
@@ -189,16 +189,16 @@ func (e *segmentEnd) compareKnown(k Known, hashes map[uint64]string) string {
 	if missing := k.missingTail(e.seq); missing != "" {
 		return missing
 	}
-	for seq, want := range k.hashes() {
+	for seq, want := range k.hashesBySeq() {
 		if got, ok := hashes[seq]; ok && got != want {
-			return replacedRecord(seq)
+			return describeReplacedRecord(seq)
 		}
 	}
 	return ""
 }
 
-// hashes is what is known, by number.
-func (k Known) hashes() map[uint64]string {
+// hashesBySeq is what is known, by number.
+func (k Known) hashesBySeq() map[uint64]string {
 	all := map[uint64]string{}
 	if k.Copied > 0 {
 		all[k.Copied] = k.CopiedHash
@@ -227,7 +227,7 @@ func (j *Journal) keepHead(ctx context.Context) {
 	if w == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, keepLimit)
+	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
 	defer cancel()
 	broke, err := j.compareLate(ctx)
 	if broke {

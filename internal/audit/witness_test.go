@@ -110,7 +110,7 @@ func TestJournalPutBack(t *testing.T) {
 			if known, err = m.Known(t.Context(), "n1"); err != nil {
 				t.Fatal(err)
 			}
-			last, _, _ := known.highest()
+			last, _, _ := known.highestRecord()
 			missing := fmt.Sprintf("records %d to %d", ends+1, last)
 			r, err := Verify(t.Context(), dir, VerifyOptions{Known: known})
 			if err != nil || r.OK || r.Bad.Seq != ends+1 || !strings.Contains(r.Bad.Reason, missing) {
@@ -378,7 +378,7 @@ func TestJournalPutBackWhileTheDatabaseIsAway(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				last, _, _ := known.highest()
+				last, _, _ := known.highestRecord()
 
 				m.mu.Lock()
 				m.refuse = errors.New("away")
