@@ -10,14 +10,17 @@ import (
 	"time"
 )
 
-// Bad is the first record that does not hold.
+// Bad is the first record that breaks the chain.
 type Bad struct {
-	Segment string `json:"segment,omitempty"` // the file; "" where the record is missing or a copy is read
-	Line    int    `json:"line,omitempty"`    // in the file, from 1
-	Seq     uint64 `json:"seq"`               // the number of the record that should be here
-	Reason  string `json:"reason"`
+	// The file; "" if the record is missing or a copy is read.
+	Segment string `json:"segment,omitempty"`
+	Line    int    `json:"line,omitempty"` // in the file; the first is 1
+	// The number of the record that should be here.
+	Seq    uint64 `json:"seq"`
+	Reason string `json:"reason"`
 }
 
+// String describes the record and what is wrong with it, for people.
 func (b *Bad) String() string {
 	where := fmt.Sprintf("record %d", b.Seq)
 	if b.Segment != "" && b.Line > 0 {
@@ -28,30 +31,36 @@ func (b *Bad) String() string {
 	return where + ": " + b.Reason
 }
 
-// clockTolerance is how far a clock goes back before it is worth a word: records of
-// one moment may be a little out of order.
+// clockTolerance is how far a clock must go back before it is reported: records
+// of one moment may be slightly out of order.
 const clockTolerance = time.Second
 
-// chainVerifier is where a reading of a node's records has come to.
+// chainVerifier checks the records of one node in order. It remembers how far it
+// is.
 type chainVerifier struct {
-	node      string // "" until the first record says it
-	nextSeq   uint64
-	prevHash  [sha256.Size]byte
-	prevKnown bool // prev is known; otherwise the next record is believed
-	lastTime  time.Time
+	// "" until the first record names it.
+	node     string
+	nextSeq  uint64            // number of the next record
+	prevHash [sha256.Size]byte // hash of the last record
+	// prevHash is known; otherwise the next record is trusted.
+	prevKnown bool
+	lastTime  time.Time // time of the last record
 
 	recordCount uint64
 	firstSeq    uint64
 	buf         []byte
-	onClockBack func(seq uint64, by time.Duration) // told when the clock went back
-	onBreak     func(reason string)                // told of a break that begins a segment, which is then accepted
+	// Called if the clock went back; may be nil.
+	onClockBack func(seq uint64, by time.Duration)
+	// Called for a break that begins a segment, which is then accepted; if nil,
+	// a break is an error.
+	onBreak func(reason string)
 }
 
-// acceptRecord checks that l comes next, and goes on. The answer is what is wrong.
-// l.entry is read on the way.
+// acceptRecord checks that l is the next record, and moves on to it. It returns
+// what is wrong, or "". It parses l if that was not done yet.
 func (c *chainVerifier) acceptRecord(l *line) (wrong string) {
 	holds := !c.prevKnown || c.hashRecord(&c.prevHash, l.rawJSON) == l.hash
-	if l.jsonText == "" { // not looked into yet
+	if l.jsonText == "" { // not parsed yet
 		if err := l.parse(); err != nil {
 			return err.Error()
 		}
@@ -70,12 +79,13 @@ func (c *chainVerifier) acceptRecord(l *line) (wrong string) {
 	return ""
 }
 
-// hashRecord is the hash of a record that follows prev.
+// hashRecord returns the hash of a record that follows prev.
 func (c *chainVerifier) hashRecord(prev *[sha256.Size]byte, text []byte) [sha256.Size]byte {
 	c.buf = append(append(c.buf[:0], prev[:]...), text...)
 	return sha256.Sum256(c.buf)
 }
 
+// moveTo makes l the last record that was accepted.
 func (c *chainVerifier) moveTo(l *line) {
 	if c.onClockBack != nil && c.lastTime.Sub(l.Time) > clockTolerance {
 		c.onClockBack(l.Seq, c.lastTime.Sub(l.Time))
@@ -87,7 +97,8 @@ func (c *chainVerifier) moveTo(l *line) {
 	c.node, c.nextSeq, c.prevHash, c.prevKnown, c.lastTime = l.Node, l.Seq+1, l.hash, true, l.Time
 }
 
-// acceptFirstRecord checks the first record of a segment, which names the hash before it.
+// acceptFirstRecord checks the first record of a segment, which names the hash
+// before it.
 func (c *chainVerifier) acceptFirstRecord(l *line) (wrong string) {
 	if err := l.parse(); err != nil {
 		return err.Error()
@@ -113,7 +124,8 @@ func (c *chainVerifier) acceptFirstRecord(l *line) (wrong string) {
 	return c.acceptRecord(l)
 }
 
-// describeBreak repeats what a segment says that begins with a break; "" for others.
+// describeBreak repeats the reason of a segment that begins with a break; it
+// returns "" for others.
 func (c *chainVerifier) describeBreak(l *line) string {
 	var prev [sha256.Size]byte
 	if l.parse() != nil || l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) || c.hashRecord(&prev, l.rawJSON) != l.hash {
@@ -122,9 +134,10 @@ func (c *chainVerifier) describeBreak(l *line) string {
 	return "; it begins by saying why: " + l.Reason
 }
 
-// readSegment takes the chain through one segment. visit is told of every good record
-// and may object. torn is how many bytes lie after the last whole line, end
-// where they begin.
+// readSegment verifies one segment. It calls visit for every valid record, and
+// visit may object. end is where the complete lines end, and torn is how many
+// bytes follow them. The error says that the file could not be read; a record
+// that is wrong is in bad.
 func (c *chainVerifier) readSegment(ctx context.Context, s segment, visit func(*line) string) (bad *Bad, end, torn int64, err error) {
 	f, err := os.Open(s.path)
 	if err != nil {

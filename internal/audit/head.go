@@ -16,8 +16,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Head names a record of a node's chain, signed: whatever is behind it must be
-// there.
+// Head names a record of a node's chain and is signed. All records up to it must
+// exist.
 type Head struct {
 	Node string    `json:"node"`
 	Seq  uint64    `json:"seq"`
@@ -25,27 +25,33 @@ type Head struct {
 	Time time.Time `json:"time"`
 	// Shipped is the last record that the copy in SQL had.
 	Shipped uint64 `json:"shipped,omitzero"`
-	// Closed says that the journal was closed in order: nothing follows.
+	// Closed says that the journal was closed properly: no record follows.
 	Closed    bool   `json:"closed,omitzero"`
 	Signature []byte `json:"signature"`
 }
 
+// signedBytes returns the text that the signature covers. It must not change:
+// older heads have to stay valid.
 func (h *Head) signedBytes() []byte {
 	return fmt.Appendf(nil, "junctor journal head\n%s\n%d\n%s\n%s\n%d\n%t\n",
 		h.Node, h.Seq, h.Hash, h.Time.UTC().Format(time.RFC3339Nano), h.Shipped, h.Closed)
 }
 
-// Checkpoint says that the records up to one were removed in order.
+// Checkpoint says that the journal itself removed the records up to one.
 type Checkpoint struct {
-	Node  string    `json:"node"`
-	UpTo  uint64    `json:"up_to_seq"`
-	Hash  string    `json:"hash"` // of the record UpTo
-	Time  time.Time `json:"time"`
-	Count uint64    `json:"count"` // how many records went with this one
-	// The signature covers the checkpoint before, too.
+	Node string    `json:"node"`
+	UpTo uint64    `json:"up_to_seq"`
+	Hash string    `json:"hash"` // of the record UpTo
+	Time time.Time `json:"time"`
+	// How many records this checkpoint covers.
+	Count uint64 `json:"count"`
+	// The signature covers the signature of the checkpoint before, too, so that
+	// none can be left out.
 	Signature []byte `json:"signature"`
 }
 
+// signedBytes returns the text that the signature covers. before is the signature
+// of the checkpoint before.
 func (c *Checkpoint) signedBytes(before []byte) []byte {
 	b := fmt.Appendf(nil, "junctor journal checkpoint\n%s\n%d\n%s\n%s\n%d\n",
 		c.Node, c.UpTo, c.Hash, c.Time.UTC().Format(time.RFC3339Nano), c.Count)
@@ -63,7 +69,8 @@ var (
 	errUnreadableFile = errors.New("it cannot be read")
 )
 
-// readHead gives the signed head of a node, if its signature holds.
+// readHead reads the signed head of a node. The error is errNoHead if there is
+// none, and errUnreadableFile or errBadSignature if it is not valid.
 func readHead(dir, node string, key ed25519.PublicKey) (*Head, error) {
 	b, err := os.ReadFile(headPath(dir, node))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,6 +89,7 @@ func readHead(dir, node string, key ed25519.PublicKey) (*Head, error) {
 	return h, nil
 }
 
+// writeHead signs a head and puts it in place.
 func writeHead(dir string, h *Head, key ed25519.PrivateKey) error {
 	h.Signature = ed25519.Sign(key, h.signedBytes())
 	b, err := json.Marshal(h)
@@ -91,8 +99,8 @@ func writeHead(dir string, h *Head, key ed25519.PrivateKey) error {
 	return writeFile(headPath(dir, h.Node), append(b, '\n'), 0o644)
 }
 
-// readCheckpoints gives a node's checkpoints, oldest first. bad is the line
-// that does not hold, if any.
+// readCheckpoints reads a node's checkpoints, oldest first. bad is the first line
+// that is not valid; 0 for none.
 func readCheckpoints(dir, node string, key ed25519.PublicKey) (all []Checkpoint, bad int, err error) {
 	b, err := os.ReadFile(checkpointPath(dir, node))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +130,8 @@ func readCheckpoints(dir, node string, key ed25519.PublicKey) (all []Checkpoint,
 	return all, 0, nil
 }
 
-// writeCheckpoints puts the whole list in place at once: there are few.
+// writeCheckpoints replaces the whole file at once, since there are few
+// checkpoints. all must not be empty.
 func writeCheckpoints(dir string, all []Checkpoint) error {
 	var b []byte
 	for _, c := range all {
@@ -135,8 +144,8 @@ func writeCheckpoints(dir string, all []Checkpoint) error {
 	return writeFile(checkpointPath(dir, all[0].Node), b, 0o644)
 }
 
-// loadSigningKey reads the key of a folder, or makes one. The public half lies
-// beside it, for those who verify.
+// loadSigningKey reads the signing key of a folder, or creates one. The public
+// key is beside it, for verification.
 func loadSigningKey(dir string) (ed25519.PrivateKey, error) {
 	text, err := os.ReadFile(signingKeyPath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -152,7 +161,7 @@ func loadSigningKey(dir string) (ed25519.PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Windows has no such bits: there the user's own folder guards the file.
+	// Windows has no such permission bits: there the user's own folder protects the file.
 	if info, err := os.Stat(signingKeyPath(dir)); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("others can read the signing key: run chmod 600 %s", signingKeyPath(dir))
 	}
@@ -180,16 +189,17 @@ func encodeKey(b []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(nil, b), '\n')
 }
 
+// decodeKey reads a seed or a public key, which have the same length.
 func decodeKey(text []byte) ([]byte, error) {
 	b, err := base64.StdEncoding.AppendDecode(nil, bytes.TrimSpace(text))
-	if err != nil || len(b) != ed25519.SeedSize { // the public half is as long
+	if err != nil || len(b) != ed25519.SeedSize { // a public key has the same size
 		return nil, errors.New("there is no key in it (32 bytes in base64)")
 	}
 	return b, nil
 }
 
-// writeFile puts a file in place whole: readers see the old one or the new
-// one, also after a power cut.
+// writeFile replaces a file as a whole: readers see the old one or the new one,
+// also after a power cut.
 func writeFile(path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*")
@@ -209,8 +219,8 @@ func writeFile(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// syncDir makes names durable. Not every system can sync a folder; where it
-// cannot, only a power cut could show it.
+// syncDir makes file names durable. Not every system can sync a folder. Where it
+// fails, only a power cut could show it, so errors are ignored.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

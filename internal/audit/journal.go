@@ -15,31 +15,43 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Options of a Journal. Dir and Node are needed.
+// Options configure a Journal. Dir and Node are required; every other field has a
+// usable zero value.
 type Options struct {
-	Dir      string        // of the segments
-	HeadsDir string        // of signed heads, checkpoints and the signing key; default: heads beside Dir
-	Node     string        // names the chain: letters, digits, dot, dash, underscore
-	Strict   bool          // Append waits for the disk
-	Keep     time.Duration // how long closed segments are kept; 0 is for ever
-	Recent   int           // how many calls are kept in memory for Calls; default 1000
-	Ship     Shipper       // where records are copied to; nil is nowhere. A Witness is asked, too, how far the chain was
+	Dir string // folder of the segments
+	// Folder of signed heads, checkpoints and the signing key; default: heads
+	// beside Dir.
+	HeadsDir string
+	// Names the chain: letters, digits, dot, dash, underscore.
+	Node string
+	// Append waits until the record is on disk.
+	Strict bool
+	// How long closed segments are kept; 0 keeps them for ever.
+	Keep time.Duration
+	// How many calls Calls can list from memory; default 1000.
+	Recent int
+	// Receives a copy of the records; nil for no copy. A Witness is also asked
+	// how far the chain was.
+	Ship Shipper
 
-	// Restored says that the journal came from a backup, and of when: the first
-	// thing on record. "" for a journal that goes on.
+	// Restored describes the backup that the journal was restored from. If it is
+	// not empty, Open records it.
 	Restored string
 
-	SegmentBytes int64         // a segment closes at this size; default 64 MiB
-	HeadEvery    time.Duration // how often a head is signed when there is something new; default 5 s
-	HeadRecords  uint64        // a head is signed after this many records at the latest; default 10000
+	// A segment closes at this size; default 64 MiB.
+	SegmentBytes int64
+	// How often a head is signed while records arrive; default 5 s.
+	HeadEvery time.Duration
+	// A head is signed after this many records at the latest; default 10000.
+	HeadRecords uint64
 
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	openSegment func(path string, fresh bool) (segmentFile, error) // tests put faults in here
+	openSegment func(path string, fresh bool) (segmentFile, error) // tests inject faults here
 }
 
-// segmentFile is what the journal needs of a segment that it writes.
+// segmentFile is the part of os.File that the journal uses to write a segment.
 type segmentFile interface {
 	io.ReaderAt
 	io.WriterAt
@@ -48,7 +60,8 @@ type segmentFile interface {
 	Close() error
 }
 
-// openSegmentFile opens a segment for writing. A fresh one must not exist.
+// openSegmentFile opens a segment for writing. If fresh is set, the file must not
+// exist yet.
 func openSegmentFile(path string, fresh bool) (segmentFile, error) {
 	flags := os.O_RDWR
 	if fresh {
@@ -59,68 +72,105 @@ func openSegmentFile(path string, fresh bool) (segmentFile, error) {
 
 // Journal is the durable record of one node's calls. All methods may be called
 // from any goroutine.
+//
+// The journal refuses rather than loses: while a record cannot be written, Append
+// returns an error and the pipeline refuses the call. Every failure of writing is
+// temporary. The next Append, or the maintenance goroutine, tries again, and a
+// PhaseLost record then says how many records are missing.
 type Journal struct {
 	options    Options
 	recent     *Recent
 	signingKey ed25519.PrivateKey
 	folderLock io.Closer
 
-	recordPool sync.Pool  // of *note
-	writeQueue writeQueue // of callers: one writes
+	recordPool sync.Pool // of *pendingRecord
+	// Elects the caller that writes for all others.
+	writeQueue writeQueue
 
-	mu               sync.Mutex // writing: chain order is lock order
-	encoder          *encoder
-	lineBuffer       []byte // of records that are written together
-	file             segmentFile
-	path             string
-	offset           int64  // where the next line goes
-	seq              uint64 // of the last record that was written
-	prevHash         [sha256.Size]byte
-	hasTornTail      bool         // bytes may lie behind off
-	writeErr         error        // why the last write failed; nil when it did not
-	lostStarts       int64        // records lost since err: starts, that is calls refused
-	lostEnds         int64        // and ends and refusals
-	lostEndsTotal    uint64       // ends and refusals lost since Open
-	unsyncedSegments []fileExtent // closed segments that were not synced yet
-	abandonReason    string       // why the segment must be left
-	nextRollAttempt  time.Time
-	problems         problems
-	closed           bool
+	// Guards the fields below, up to closed; the order of the chain is the order
+	// of this lock.
+	mu         sync.Mutex
+	encoder    *encoder
+	lineBuffer []byte // lines that are written together
+	file       segmentFile
+	path       string // of file
+	offset     int64  // where the next line goes
+	// Number of the last record that was written.
+	seq uint64
+	// Hash of the last record that was written.
+	prevHash [sha256.Size]byte
+	// Bytes of a failed write may follow offset.
+	hasTornTail bool
+	// Why the last write failed; nil if it succeeded.
+	writeErr error
+	// Starts lost since writeErr was set: calls that were refused.
+	lostStarts int64
+	// Ends and refusals lost since writeErr was set.
+	lostEnds      int64
+	lostEndsTotal uint64 // ends and refusals lost since Open
+	// Closed segments that were not synced yet.
+	unsyncedSegments []fileExtent
+	// Why the current segment must not be written any more; "" if it may.
+	abandonReason string
+	// When to try again after a new segment could not be begun.
+	nextRollAttempt time.Time
+	problems        problems
+	closed          bool
 
-	flushGate         flushGate // and what follows: one flush at a time
-	extentsToSync     []fileExtent
-	rewriteBeforeSync bool       // a sync failed: what was to be synced must be written again
-	syncedExtent      fileExtent // what is synced of the segment that was synced last
+	// Guards the fields below, up to syncedExtent: one flush runs at a time.
+	flushGate flushGate
+	// Of the running flush; kept to reuse its memory.
+	extentsToSync []fileExtent
+	// A sync failed: the unsynced bytes must be written again first.
+	rewriteBeforeSync bool
+	// The part on disk of the segment that was synced last.
+	syncedExtent fileExtent
 
-	syncedSeq atomic.Uint64 // up to this record all is on disk
+	// All records up to this one are on disk.
+	syncedSeq atomic.Uint64
 
-	headMu         sync.Mutex // one head at a time
-	head           Head       // the last that was written
-	headSignedHere bool       // head is of this process
-	// replaceKept says that the head that the witness keeps does not hold.
+	// Guards the fields below, up to checkpoints: one head is signed at a time.
+	headMu         sync.Mutex
+	head           Head // the last head that was written
+	headSignedHere bool // this process signed head
+	// replaceKept says that the signature of the head that the witness keeps is
+	// invalid, so the next head must replace it even if its number is lower.
 	replaceKept bool
 	checkpoints []Checkpoint
 
-	compareMu  sync.Mutex // one late comparison at a time
-	uncompared bool       // the witness could not be asked when the journal was opened
-	resumedAt  uint64     // where the journal ended then
+	// Guards the fields below, up to resumedAt: one late comparison runs at a
+	// time.
+	compareMu sync.Mutex
+	// The witness was not reachable when the journal was opened.
+	uncompared bool
+	// Number of the last record when the journal was opened.
+	resumedAt uint64
 
-	headSeq       atomic.Uint64 // of head, for State
-	checkpointSeq atomic.Uint64 // the last of cps, for State
+	headSeq atomic.Uint64 // number of head, for State
+	// Number of the last checkpoint, for State.
+	checkpointSeq atomic.Uint64
 
-	shippedSeq    atomic.Uint64
-	shippedKnown  atomic.Bool // the copy has told how far it is
-	shipWake      chan struct{}
-	headRequested chan struct{}
-	headSigned    chan struct{}   // a head is there that the witness may keep
-	lifeCtx       context.Context // of the goroutines: from Open to Close
-	cancelLife    context.CancelFunc
-	goroutines    sync.WaitGroup
+	// Number of the last record that the copy has.
+	shippedSeq atomic.Uint64
+	// The copy has answered, so shippedSeq is true.
+	shippedKnown  atomic.Bool
+	shipWake      chan struct{} // there are records to copy
+	headRequested chan struct{} // a head should be signed now
+	// There is a head for the witness to keep.
+	headSigned chan struct{}
+	// Context of the goroutines: ends with Close.
+	lifeCtx    context.Context
+	cancelLife context.CancelFunc
+	goroutines sync.WaitGroup
 }
 
-// Open opens the journal of a node, or begins one. It repairs what a crash can
-// leave, and goes on after what a crash cannot have done in a new segment that
-// says so; State tells. Close it.
+// Open opens the journal of a node, or creates one. The caller must call Close.
+//
+// Open takes a lock on the folder. If another process holds it, the error has the
+// code CodeConflict; every other error has CodeUnavailable or, for invalid
+// options, CodeInvalid. Open repairs the damage that a crash can leave. If it
+// finds damage that a crash cannot explain, it continues in a new segment whose
+// first record says why, and State reports it.
 func Open(ctx context.Context, o Options) (*Journal, error) {
 	o, err := o.validateWithDefaults()
 	if err != nil {
@@ -165,6 +215,8 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	return j, nil
 }
 
+// loadAndSign reads the signing key, resumes the chain and signs a first head. It
+// runs before any other goroutine knows the journal.
 func (j *Journal) loadAndSign(ctx context.Context) (err error) {
 	if j.signingKey, err = loadSigningKey(j.options.HeadsDir); err != nil {
 		return err
@@ -183,10 +235,12 @@ func (j *Journal) loadAndSign(ctx context.Context) (err error) {
 	if err := j.loadRecentCalls(ctx); err != nil {
 		j.options.Logger.Warn("the newest calls could not be read from the journal", "error", err)
 	}
-	// From here on a head exists, so that a missing one means something.
+	// From here on a head always exists, so a missing one is evidence that it was removed.
 	return j.signHead(false)
 }
 
+// validateWithDefaults returns the options with the default of every empty field,
+// or CodeInvalid.
 func (o Options) validateWithDefaults() (Options, error) {
 	if o.Dir == "" {
 		return o, junctor.Errorf(junctor.CodeInvalid, "the journal needs a folder")
@@ -219,7 +273,8 @@ func (o Options) validateWithDefaults() (Options, error) {
 	return o, nil
 }
 
-// isValidNode says whether a name is good for files and needs no escape in JSON.
+// isValidNode reports whether a node's name can be part of a file name and needs
+// no escape in JSON.
 func isValidNode(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -230,6 +285,8 @@ func isValidNode(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
+// resolveHeadsDir returns the folder of the heads: heads if it is set, otherwise
+// the folder "heads" beside the journal's.
 func resolveHeadsDir(dir, heads string) string {
 	if heads != "" {
 		return heads
@@ -244,17 +301,17 @@ func openError(dir string, err error) error {
 	}
 }
 
-// Append records the beginning or the end of a call, or a refusal. When it
-// returns nil the record survives the death of the process, and in strict mode
-// a power cut. An error is CodeUnavailable: nothing was recorded, or, in strict
-// mode, not safely. Every Append tries again by itself.
+// Append records the start or the end of a call, or a refusal. If it returns nil,
+// the record survives the death of the process, and in strict mode a power cut.
+// Every error has the code CodeUnavailable: the record was not written or, in
+// strict mode, may not be on disk. A later Append tries again by itself.
 func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
 	n, ok := j.recordPool.Get().(*pendingRecord)
 	if !ok {
 		n = &pendingRecord{written: make(chan bool, 1)}
 	}
 	n.call, n.body.buf = c, n.body.buf[:0]
-	n.body.addCall(c) // by now, since the journal is shared
+	n.body.addCall(c) // before the queue, since the journal is shared
 	j.writeRecord(n)
 	seq, err := n.seq, n.err
 	n.call = nil
@@ -262,20 +319,21 @@ func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
 	if err == nil && j.options.Strict {
 		err = j.waitSynced(seq)
 	}
-	// A call that is refused for this has not begun. What has ended is shown,
-	// recorded or not.
+	// A start that was not recorded is refused, so the call never runs and is not
+	// listed. A call that ended is listed in any case.
 	if err == nil || c.Status != junctor.StatusRunning {
 		_ = j.recent.Append(ctx, c) // it cannot fail
 	}
 	return err
 }
 
-// Calls gives matching calls of the newest, newest first, and the number to
-// continue before; 0 when there are no more.
+// Calls returns the matching calls among the newest, newest first. next is the id
+// to continue after; it is "" if there are no more.
 func (j *Journal) Calls(q Query) (calls []junctor.Call, next string) { return j.recent.Calls(q) }
 
-// Close ships what can be shipped before ctx ends, signs the last head and
-// gives the folder free.
+// Close stops the goroutines, ships the remaining records until ctx ends, signs
+// the last head and releases the folder. Later calls of Close do nothing, and
+// later Appends fail.
 func (j *Journal) Close(ctx context.Context) error {
 	j.mu.Lock()
 	if j.closed {
@@ -295,8 +353,8 @@ func (j *Journal) Close(ctx context.Context) error {
 	}
 	whole := !j.hasTornTail
 	j.mu.Unlock()
-	err := j.signHead(whole) // half a line at the end is not closed in order
-	// Comparing now could add to a journal that is closed. The next start compares.
+	err := j.signHead(whole) // with a torn tail the journal is not closed properly
+	// A comparison could add a record to the closed journal. The next start compares.
 	if err == nil && !j.isUncompared() {
 		j.keepHead(ctx)
 	}

@@ -15,7 +15,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Filter says which records are wanted; zero members do not filter.
+// Filter selects records; empty fields select all.
 type Filter struct {
 	Tenant  junctor.TenantID
 	Call    string
@@ -26,10 +26,10 @@ type Filter struct {
 	Agent   string
 	Phase   Phase
 	Status  junctor.Status
-	Since   time.Time // not before
-	Until   time.Time // before
+	Since   time.Time // inclusive
+	Until   time.Time // exclusive
 	Before  uint64    // only records with a lower number
-	Limit   int       // 0 is all
+	Limit   int       // 0 for all
 }
 
 func (f *Filter) matches(l *line) bool {
@@ -40,8 +40,8 @@ func (f *Filter) matches(l *line) bool {
 		(f.Until.IsZero() || l.Time.Before(f.Until)) && (f.Before == 0 || l.Seq < f.Before)
 }
 
-// List gives the records of the journal in dir that match, newest first. It
-// does not verify them. To go on, ask for what is Before the last one.
+// List returns the matching records of the journal in dir, newest first. It does
+// not verify them. To continue, set Before to the number of the last record.
 func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 	segs, err := listSegments(dir)
 	if err != nil {
@@ -74,10 +74,10 @@ func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 	return out, nil
 }
 
-// Export writes the records of a time, oldest first, as JSON lines: each an
-// object with the hash and the record's exact text. The last line holds the
-// signed head: kept elsewhere, it convicts whoever cuts or rewrites the
-// journal later.
+// Export writes the records of a period as JSON lines, oldest first. Each line is
+// an object with the hash and the record's exact text. The last line holds the
+// signed head. If it is kept elsewhere, it exposes a later cut or rewrite of the
+// journal.
 func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time) error {
 	segs, err := listSegments(dir)
 	if err != nil {
@@ -113,13 +113,15 @@ func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time
 				if err != nil {
 					return err
 				}
-				_, _ = out.Write(append(line, '\n')) // Flush gives the error
+				_, _ = out.Write(append(line, '\n')) // Flush returns the error
 			}
 		}
 	}
 	return out.Flush()
 }
 
+// readError says that a journal could not be read. It keeps an error that already
+// has a code.
 func readError(dir string, err error) error {
 	if e := new(junctor.Error); errors.As(err, &e) {
 		return e

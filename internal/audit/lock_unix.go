@@ -12,15 +12,15 @@ import (
 // lockedFile is a file that is locked as long as it is open.
 type lockedFile struct{ *os.File }
 
-// Close gives the lock back at once, also where a process that is just being
-// started holds a copy of the file for a moment.
+// Close releases the lock at once. Closing the file alone would not: a child
+// process that is just being started holds a copy of the file for a moment.
 func (l lockedFile) Close() error {
 	_ = syscall.Flock(int(l.Fd()), syscall.LOCK_UN)
 	return l.File.Close()
 }
 
-// lockFile takes the lock, or says that another process has it. The system
-// gives it back when the process ends, however it ends.
+// lockFile takes the lock at path. held says that another process has it. The
+// system releases it when the process ends, however it ends.
 func lockFile(path string) (l io.Closer, held bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

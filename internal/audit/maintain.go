@@ -12,13 +12,15 @@ import (
 )
 
 const (
-	probeInterval     = time.Second
-	minPruneInterval  = time.Minute // how often old segments are looked for, at most
-	maxPrunedSegments = 16          // segments at a time
+	// How often a failed journal is tried again.
+	probeInterval = time.Second
+	// Expired segments are looked for at most this often.
+	minPruneInterval  = time.Minute
+	maxPrunedSegments = 16 // removed at a time
 )
 
-// runMaintenance signs heads, tries a journal that failed again while nobody calls,
-// and removes what is old.
+// runMaintenance signs heads, retries a failed journal even if no call arrives,
+// and removes expired segments. It returns when the journal is closed.
 func (j *Journal) runMaintenance() {
 	probe, head := time.NewTicker(probeInterval), time.NewTicker(j.options.HeadEvery)
 	defer probe.Stop()
@@ -49,8 +51,8 @@ func (j *Journal) runMaintenance() {
 	}
 }
 
-// probeSegment heals a journal that nobody writes to, and sees when the segment is
-// no longer the one that has its name.
+// probeSegment recovers a journal that no call writes to. It also detects that
+// the open segment is no longer the file at its path.
 func (j *Journal) probeSegment() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -66,7 +68,9 @@ func (j *Journal) probeSegment() {
 	}
 }
 
-// describeDisplacement says what happened to a segment behind the journal's back.
+// describeDisplacement says how another process removed, replaced or cut an open
+// segment; "" if it did not. An error of the system is not evidence, so it also
+// gives "".
 func describeDisplacement(f *os.File, path string, off int64) string {
 	mine, err := f.Stat()
 	if err != nil {
@@ -86,8 +90,9 @@ func describeDisplacement(f *os.File, path string, off int64) string {
 	return ""
 }
 
-// signHead writes a head when there is something new. All that it names is on disk
-// before it is.
+// signHead writes a signed head if there is something new. Every record that the
+// head names is on disk first: otherwise a power cut would look like a cut tail.
+// closed says that no record will follow.
 func (j *Journal) signHead(closed bool) error {
 	j.headMu.Lock()
 	defer j.headMu.Unlock()
@@ -115,11 +120,22 @@ func (j *Journal) signHead(closed bool) error {
 	return err
 }
 
+// Signed returns the last head and the key that verifies it. If they are kept
+// elsewhere, they show later whether the copy in SQL lost or changed records.
+func (j *Journal) Signed() (Head, ed25519.PublicKey) {
+	j.headMu.Lock()
+	defer j.headMu.Unlock()
+	key, _ := j.signingKey.Public().(ed25519.PublicKey) // cannot fail
+	return j.head, key
+}
+
+// setCheckpoints replaces the checkpoints. The caller holds headMu, or is Open.
 func (j *Journal) setCheckpoints(all []Checkpoint) {
 	j.checkpoints = all
 	j.checkpointSeq.Store(lastCheckpoint(all).UpTo)
 }
 
+// lastCheckpoint returns the newest checkpoint, or a zero one.
 func lastCheckpoint(all []Checkpoint) Checkpoint {
 	if n := len(all); n > 0 {
 		return all[n-1]
@@ -127,9 +143,8 @@ func lastCheckpoint(all []Checkpoint) Checkpoint {
 	return Checkpoint{}
 }
 
-// pruneSegments removes closed segments that are older than they need be, behind a
-// signed checkpoint: a few at a time, since each is read. more says that there
-// are others.
+// pruneSegments removes expired segments behind a signed checkpoint, a few at a
+// time, since each of them is read first. more says that others remain.
 func (j *Journal) pruneSegments() (more bool) {
 	more, err := j.pruneExpired()
 	if j.lifeCtx.Err() != nil {
@@ -141,6 +156,10 @@ func (j *Journal) pruneSegments() (more bool) {
 	return more
 }
 
+// pruneExpired verifies the expired segments, signs a checkpoint that covers them
+// and then removes them. In this order a crash never leaves a gap that no
+// checkpoint explains. It keeps segments that are not covered by a head or that
+// the copy does not have yet.
 func (j *Journal) pruneExpired() (more bool, err error) {
 	j.headMu.Lock()
 	defer j.headMu.Unlock()
@@ -169,7 +188,7 @@ func (j *Journal) pruneExpired() (more bool, err error) {
 		if more = len(old) == maxPrunedSegments; more {
 			break
 		}
-		// What does not hold is evidence, and stays.
+		// A segment that is not valid is evidence, so it is kept.
 		bad, _, torn, err := c.readSegment(j.lifeCtx, s, func(l *line) string {
 			if l.Seq == before.UpTo && hex.EncodeToString(l.hash[:]) != before.Hash {
 				return "it is not the record that the checkpoint names"
@@ -201,6 +220,8 @@ func (j *Journal) pruneExpired() (more bool, err error) {
 	return more, j.removeSegments(old)
 }
 
+// removeSegments removes segments that a checkpoint covers, and lets a Pruner
+// remove the same records from the copy.
 func (j *Journal) removeSegments(old []segment) error {
 	for _, s := range old {
 		if err := os.Remove(s.path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -10,35 +10,39 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Phase is what a record is about.
+// Phase says what a record is about.
 type Phase string
 
-// Phases of a call, and what the journal says about itself.
+// The first three phases are about a call. With the others, the journal describes
+// itself.
 const (
-	PhaseStart  Phase = "start"  // a backend is about to hear of the call
+	PhaseStart  Phase = "start"  // a backend is about to receive the call
 	PhaseEnd    Phase = "end"    // the call ended
-	PhaseRefuse Phase = "refuse" // the call was refused, its only record
+	PhaseRefuse Phase = "refuse" // the call was refused; this is its only record
 
-	PhaseSegment Phase = "segment" // the first record of a segment: names the hash before it
-	PhaseRecover Phase = "recover" // a half-written record at the end was dropped at start
-	PhaseLost    Phase = "lost"    // records could not be written for a while: how many
-	PhaseBreak   Phase = "break"   // the chain before this record did not hold
-	PhaseRestore Phase = "restore" // the journal came from a backup: what was written after that is not in it
+	PhaseSegment Phase = "segment" // the first record of a segment; names the hash before it
+	PhaseRecover Phase = "recover" // a half-written record at the end was dropped when the journal was opened
+	PhaseLost    Phase = "lost"    // records could not be written for a while; says how many
+	PhaseBreak   Phase = "break"   // the chain before this record is not valid
+	PhaseRestore Phase = "restore" // the journal was restored from a backup; later records of that time are missing
 )
 
-// Record is one line of the journal, with the columns that queries need. Line
-// is the exact text that the hash covers: keep it as text. A copy must give
-// back every field as it got it; Time has whole microseconds and is in UTC.
+// Record is one line of the journal, with the columns that queries need. Line is
+// the exact text that the hash covers, so a copy must keep it as text. A copy
+// must return every field exactly as it received it. Time has whole microseconds
+// and is in UTC.
 type Record struct {
 	Node string
-	Seq  uint64 // 1 is the first of a node; no gaps
+	// 1 is the first record of a node; there are no gaps.
+	Seq  uint64
 	Hash string // 64 hex digits
 	Line string // JSON, one line
 
-	// Columns repeat what Line says. A copy may keep all of them or none.
-	Time    time.Time
-	Phase   Phase
-	Tenant  junctor.TenantID // "" on what the journal says about itself
+	// The columns repeat values of Line. A copy may keep all of them or none.
+	Time  time.Time
+	Phase Phase
+	// "" if the journal describes itself.
+	Tenant  junctor.TenantID
 	Call    string
 	Server  string
 	Name    string
@@ -46,50 +50,55 @@ type Record struct {
 	Status  junctor.Status
 }
 
-// hasNoColumns says that a record of a copy has no columns.
+// hasNoColumns reports whether a copy left out the columns of the record.
 func (r *Record) hasNoColumns() bool {
 	return r.Time.IsZero() && r.Phase == "" && r.Tenant == "" && r.Call == "" && r.Server == "" && r.Name == "" && r.Subject == "" && r.Status == ""
 }
 
-// Bounds of what a caller can put into a record, in bytes. Text above them is
-// cut and ends in an ellipsis.
+// These limits bound, in bytes, the texts that a caller can put into a record.
+// Longer text is cut and ends in an ellipsis.
 const (
-	maxName   = 1024
-	maxReason = 512
-	maxWord   = 256
+	maxName   = 1024 // of names of items and clients
+	maxReason = 512  // of reasons
+	maxWord   = 256  // of every other text
 )
 
-// A line is the hash in hex, a space, the record, a newline.
+// A line is the hash in hex, a space, the record and a newline.
 const (
 	hexSize        = 2 * sha256.Size
-	hashPrefixSize = hexSize + 1
-	// maxLine is above the longest line that can be made: every byte of every
-	// text may need six ("\u0000").
+	hashPrefixSize = hexSize + 1 // the hash and the space
+	// maxLine is more than the longest line that can be written: every byte of
+	// every text may need six ("\u0000").
 	maxLine = 32 << 10
 )
 
 const hexDigits = "0123456789abcdef"
 
-// encoder writes records into one buffer, and allocates nothing. The journal has
-// one that it uses under its lock, and others for what can be written before.
+// encoder writes records into one buffer without allocating. The journal has one
+// that it uses under its lock. Each pendingRecord has another, so that the fields
+// of a call are encoded before the lock is taken.
 type encoder struct {
 	node        string
 	buf         []byte
-	stampSecond int64 // the second that stamp shows
-	stamp       []byte
+	stampSecond int64 // the Unix second that stamp shows
+	// The time down to the second, as text.
+	stamp []byte
 }
 
+// newEncoder returns an encoder for the records of a node. The initial
+// stampSecond is no real second, so the first record renders its time.
 func newEncoder(node string) *encoder {
 	return &encoder{node: node, buf: make([]byte, 0, maxLine), stamp: make([]byte, 0, 32), stampSecond: -1 << 62}
 }
 
-// beginRecord starts a record. The space before it is for the hash.
+// beginRecord starts a record. It leaves space in front for the hash, which
+// finishRecord fills in.
 func (e *encoder) beginRecord(seq uint64, now time.Time, phase Phase) {
 	b := e.buf[:hashPrefixSize]
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendUint(b, seq, 10)
 	b = append(b, `,"node":"`...)
-	b = append(b, e.node...) // names of nodes need no escape
+	b = append(b, e.node...) // isValidNode: it needs no escape
 	b = append(b, `","time":"`...)
 	b = e.appendTime(b, now)
 	b = append(b, `","phase":"`...)
@@ -98,8 +107,8 @@ func (e *encoder) beginRecord(seq uint64, now time.Time, phase Phase) {
 	e.buf = b
 }
 
-// appendTime writes UTC with microseconds. The part down to the second is made once
-// a second.
+// appendTime appends a time in UTC with microseconds. The part down to the second
+// is rendered once per second.
 func (e *encoder) appendTime(b []byte, t time.Time) []byte {
 	if sec := t.Unix(); sec != e.stampSecond {
 		e.stampSecond = sec
@@ -113,6 +122,8 @@ func (e *encoder) appendTime(b []byte, t time.Time) []byte {
 	return append(b, 'Z')
 }
 
+// addText adds a member with a text; an empty text adds none. Longer text than
+// limit is cut at the start of a character.
 func (e *encoder) addText(key, s string, limit int) {
 	if s == "" {
 		return
@@ -129,6 +140,7 @@ func (e *encoder) addText(key, s string, limit int) {
 	e.buf = append(appendText(append(e.buf, '"'), s), '"')
 }
 
+// addNumber adds a member with a whole number; 0 adds none.
 func (e *encoder) addNumber(key string, n int64) {
 	if n != 0 {
 		e.addKey(key)
@@ -136,6 +148,7 @@ func (e *encoder) addNumber(key string, n int64) {
 	}
 }
 
+// addDigest adds a member with a digest in hex; a zero digest adds none.
 func (e *encoder) addDigest(key string, d *[sha256.Size]byte) {
 	if *d != ([sha256.Size]byte{}) {
 		e.addKey(key)
@@ -151,7 +164,7 @@ func (e *encoder) addKey(key string) {
 	e.buf = append(e.buf, '"', ':')
 }
 
-// addCall writes what there is to say of a call.
+// addCall adds the members that describe a call.
 func (e *encoder) addCall(c *junctor.Call) {
 	e.addText("call", c.ID, maxWord)
 	e.addText("tenant", string(c.Tenant), maxWord)
@@ -162,7 +175,7 @@ func (e *encoder) addCall(c *junctor.Call) {
 	e.addText("version", c.Version, maxWord)
 	e.addText("issuer", c.Issuer, maxWord)
 	e.addText("subject", c.Subject, maxWord)
-	// Nothing is said twice: of an agent and of a user the subject says which.
+	// Nothing is repeated: the subject of a user or an agent already names it.
 	if c.Issuer != junctor.IssuerUser {
 		e.addText("user", c.User, maxWord)
 	}
@@ -182,11 +195,11 @@ func (e *encoder) addCall(c *junctor.Call) {
 	e.addDigest("result_b3", &c.ResultDigest)
 }
 
-// finishRecord ends the record, chains it to prev and gives the line and its hash. The
-// line lies in the buffer until the next begin.
+// finishRecord ends the record, chains it to prev and returns the line and its
+// hash. The line is valid until the next beginRecord.
 func (e *encoder) finishRecord(prev *[sha256.Size]byte) (line []byte, hash [sha256.Size]byte) {
 	e.buf = append(e.buf, '}')
-	// The hash before lies in front of the record while both are hashed in one go.
+	// The previous hash is put right before the record, so that one call hashes both.
 	copy(e.buf[hashPrefixSize-sha256.Size:hashPrefixSize], prev[:])
 	hash = sha256.Sum256(e.buf[hashPrefixSize-sha256.Size:])
 	hex.Encode(e.buf[:hexSize], hash[:])
@@ -195,7 +208,7 @@ func (e *encoder) finishRecord(prev *[sha256.Size]byte) (line []byte, hash [sha2
 	return e.buf, hash
 }
 
-// appendText writes s as the inside of a JSON string. NUL and bytes that are no
+// appendText appends s as the inside of a JSON string. NUL and bytes that are not
 // UTF-8 become U+FFFD.
 func appendText(dst []byte, s string) []byte {
 	from := 0
@@ -218,7 +231,7 @@ func appendText(dst []byte, s string) []byte {
 		switch c {
 		case '"', '\\':
 			dst = append(dst, '\\', c)
-		case 0: // PostgreSQL's text cannot hold it
+		case 0: // PostgreSQL's type text cannot hold it
 			dst = append(dst, "\uFFFD"...)
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
@@ -229,8 +242,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, s[from:]...)
 }
 
-// phaseOf says which record a call is about to get. A call that ended without
-// having taken any time never ran.
+// phaseOf returns the phase of the next record of a call. A call that failed
+// without taking any time never ran, so it was refused.
 func phaseOf(c *junctor.Call) Phase {
 	switch c.Status {
 	case junctor.StatusRunning:

@@ -9,12 +9,14 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// scanRecord reads a record as this package writes it: a flat object of known
-// members, each at most once, with text that needs no unescaping and whole
-// numbers. It says no to anything else, which is then for a JSON parser to
-// judge; what it accepts, a parser reads the same. Texts are parts of s.
+// scanRecord reads a record in the form in which this package writes it: a flat
+// object of known members, each at most once, with whole numbers and with text
+// that needs no unescaping. It returns false for everything else, and a JSON
+// parser then decides. Whatever scanRecord accepts, a parser reads the same way.
+// The texts are parts of s.
 //
-// Copying and verifying read every record, and this is most of their work.
+// It exists because shipping and verifying read every record, and parsing is most
+// of their work.
 func (e *entry) scanRecord(s string) bool {
 	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
 		return false
@@ -52,8 +54,8 @@ func (e *entry) scanRecord(s string) bool {
 	return false
 }
 
-// scanSeqAndNode reads the number and the node, which a record begins with as the journal
-// writes it, and says whether they are there.
+// scanSeqAndNode reads only the number and the node, with which every record of
+// the journal begins. It reports whether they are there.
 func (e *entry) scanSeqAndNode(s string) bool {
 	const seq, node = `{"seq":`, `,"node":`
 	if !strings.HasPrefix(s, seq) {
@@ -69,8 +71,8 @@ func (e *entry) scanSeqAndNode(s string) bool {
 	return err == nil && e.Seq > 0 && e.Node != ""
 }
 
-// scanText reads a string at the beginning of s and says how long it is with
-// its quotes; -1 for none that is plain.
+// scanText reads a string at the beginning of s and returns its length with the
+// quotes. The length is -1 if the string has an escape or is not valid UTF-8.
 func scanText(s string) (string, int) {
 	if len(s) < 2 || s[0] != '"' {
 		return "", -1
@@ -92,7 +94,8 @@ func scanText(s string) (string, int) {
 	return "", -1
 }
 
-// scanDigits reads a whole number at the beginning of s.
+// scanDigits reads a whole number at the beginning of s. The length is -1 if
+// there is none, or if it could overflow.
 func scanDigits(s string) (string, int) {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -104,7 +107,8 @@ func scanDigits(s string) (string, int) {
 	return s[:n], n
 }
 
-// setField puts a member in its place and gives its bit, one for each.
+// setField sets a member and returns its bit. Each member has its own bit, so
+// scanRecord notices a member that comes twice.
 func (e *entry) setField(key, value string, text bool) (bit uint32, ok bool) {
 	if !text {
 		n, err := strconv.ParseInt(value, 10, 64)
@@ -165,6 +169,8 @@ func (e *entry) setField(key, value string, text bool) (bit uint32, ok bool) {
 	return bit, bit != 0
 }
 
+// setNumber is setField for members with a number. It refuses a number that an
+// int cannot hold.
 func (e *entry) setNumber(key string, n int64) (bit uint32, ok bool) {
 	switch key {
 	case "seq":
@@ -185,7 +191,7 @@ func (e *entry) setNumber(key string, n int64) (bit uint32, ok bool) {
 	return bit, bit != 0 && int64(int(n)) == n
 }
 
-// scanTime reads 2006-01-02T15:04:05.000000Z and nothing else.
+// scanTime reads 2006-01-02T15:04:05.000000Z and accepts no other form.
 func scanTime(s string) (time.Time, bool) {
 	const form = "0000-00-00T00:00:00.000000Z"
 	if len(s) != len(form) {
@@ -205,6 +211,6 @@ func scanTime(s string) (time.Time, bool) {
 	year, month, day := num(0, 4), num(5, 7), num(8, 10)
 	hour, minute, sec := num(11, 13), num(14, 16), num(17, 19)
 	t := time.Date(year, time.Month(month), day, hour, minute, sec, 1000*num(20, 26), time.UTC)
-	// A date that does not exist would have become another.
+	// time.Date turns a date that does not exist into another one.
 	return t, t.Month() == time.Month(month) && t.Day() == day && hour < 24 && minute < 60 && sec < 60
 }

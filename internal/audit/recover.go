@@ -12,8 +12,13 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// resumeChain finds where the chain ends and opens the last segment for writing. It
-// reads the last segment whole; Verify reads them all.
+// resumeChain finds where the chain ends and opens the last segment for writing.
+// It reads only the last segment in full, to start fast; Verify reads all of
+// them.
+//
+// It compares the end with three witnesses: the checkpoints, the signed head and
+// the database. If one of them disagrees, the journal continues in a new segment
+// that says so, above every number that was ever used.
 func (j *Journal) resumeChain(ctx context.Context) error {
 	segs, err := listWrittenSegments(j.options.Dir)
 	if err != nil {
@@ -60,7 +65,7 @@ func (j *Journal) resumeChain(ctx context.Context) error {
 	if problem == "" {
 		problem = end.compareKnown(known, end.knownHashes)
 	}
-	if problem == "" && end.earlierBreak == "" { // what is known may lie in an earlier segment
+	if problem == "" && end.earlierBreak == "" { // the known records may be in an earlier segment
 		if problem, err = j.compareRecords(known, end.knownHashes); err != nil {
 			return err
 		}
@@ -78,9 +83,10 @@ func (j *Journal) resumeChain(ctx context.Context) error {
 	return j.reopenSegment(segs[len(segs)-1], end)
 }
 
-// resumeAbove begins a segment that says what is wrong, above all that is known of
-// the chain: a number that was used is not used again, so the copy takes what follows.
-// last is where the files end. A journal without a problem just begins.
+// resumeAbove begins a segment that describes the problem, above all known
+// records of the chain. A number is never used twice, so the copy accepts the
+// records that follow. last is where the files end. Without a problem it begins
+// an ordinary segment.
 func (j *Journal) resumeAbove(known Known, last uint64, problem string) error {
 	if missing := known.missingTail(last); missing != "" && problem != missing {
 		if problem != "" {
@@ -94,8 +100,8 @@ func (j *Journal) resumeAbove(known Known, last uint64, problem string) error {
 	return j.beginSegment(j.options.Now(), problem)
 }
 
-// listWrittenSegments lists the segments that hold something. A file without a byte is
-// what a crash leaves that came right after it was made.
+// listWrittenSegments lists the segments and removes empty ones from the end. A
+// crash right after a file was created leaves such an empty file.
 func listWrittenSegments(dir string) ([]segment, error) {
 	segs, err := listSegments(dir)
 	if err != nil {
@@ -114,20 +120,25 @@ func listWrittenSegments(dir string) ([]segment, error) {
 	return segs, nil
 }
 
-// segmentEnd is what the last segment says.
+// segmentEnd describes the end of the last segment.
 type segmentEnd struct {
-	seq          uint64
-	hash         [sha256.Size]byte
-	first        uint64
-	offset       int64 // where the whole lines end
-	tornBytes    int64 // bytes behind them
-	headHash     string
-	problem      string // why the chain does not hold
-	earlierBreak string // why it did not hold earlier, when this segment was begun
+	seq       uint64
+	hash      [sha256.Size]byte
+	first     uint64
+	offset    int64 // where the complete lines end
+	tornBytes int64 // bytes after them
+	// Hash of the record that the signed head names, if it is in this segment.
+	headHash string
+	problem  string // why the chain is not valid
+	// Why the chain was not valid when this segment was begun.
+	earlierBreak string
 
-	knownHashes map[uint64]string // of the records here that are known elsewhere, by number
+	// Hashes of the records here that the witness knows, by number.
+	knownHashes map[uint64]string
 }
 
+// scanLastSegment verifies the last segment and returns its end. A chain that is
+// not valid is no error: it is in the result's problem.
 func (j *Journal) scanLastSegment(ctx context.Context, segs []segment, head *Head, known Known) (segmentEnd, error) {
 	last := segs[len(segs)-1]
 	e := segmentEnd{first: last.first, knownHashes: map[uint64]string{}}
@@ -161,7 +172,7 @@ func (j *Journal) scanLastSegment(ctx context.Context, segs []segment, head *Hea
 	}
 	e.seq, e.hash, e.offset, e.tornBytes = c.nextSeq-1, c.prevHash, off, torn
 	if e.earlierBreak != "" {
-		e.problem = "" // that was said already
+		e.problem = "" // the break already recorded it
 	}
 	if bad == nil {
 		return e, nil
@@ -169,7 +180,7 @@ func (j *Journal) scanLastSegment(ctx context.Context, segs []segment, head *Hea
 	if e.problem == "" {
 		e.problem = bad.String()
 	}
-	// What stands behind the bad record keeps its numbers.
+	// The records after the bad one keep their numbers, so that none is used twice.
 	e.seq = max(e.seq, last.first)
 	if info, err := os.Stat(last.path); err == nil {
 		most := e.seq + uint64(info.Size())/hashPrefixSize //nolint:gosec // sizes are not negative
@@ -180,10 +191,11 @@ func (j *Journal) scanLastSegment(ctx context.Context, segs []segment, head *Hea
 	return e, nil
 }
 
-// compareHead compares the end with the signed head.
+// compareHead compares the end with the signed head, or with the error of reading
+// it. It returns the difference, or "".
 func (e *segmentEnd) compareHead(head *Head, err error) string {
 	switch {
-	case errors.Is(err, errNoHead) && e.seq <= 1: // a crash in the very first moment
+	case errors.Is(err, errNoHead) && e.seq <= 1: // a crash before the first head was signed
 		return ""
 	case err != nil:
 		return "the signed head: " + err.Error()
@@ -197,9 +209,10 @@ func (e *segmentEnd) compareHead(head *Head, err error) string {
 	return ""
 }
 
-// reopenSegment goes on in the last segment, behind its last whole line.
+// reopenSegment continues in the last segment, after its last complete line. It
+// cuts off a half-written line and records that it did.
 func (j *Journal) reopenSegment(last segment, e segmentEnd) error {
-	if e.offset == 0 { // not even its first record was whole
+	if e.offset == 0 { // not even its first record is complete
 		if err := os.Remove(last.path); err != nil {
 			return err
 		}
@@ -225,7 +238,7 @@ func (j *Journal) reopenSegment(last segment, e segmentEnd) error {
 	return j.writeEncoded()
 }
 
-// loadRecentCalls brings the newest calls back into memory.
+// loadRecentCalls reads the newest calls back into memory.
 func (j *Journal) loadRecentCalls(ctx context.Context) error {
 	segs, err := listSegments(j.options.Dir)
 	if err != nil {
@@ -241,7 +254,7 @@ func (j *Journal) loadRecentCalls(ctx context.Context) error {
 			return len(newest) < want
 		})
 		if err != nil || len(newest) >= want {
-			break // what was read is good
+			break // the calls that were read are enough
 		}
 	}
 	for _, c := range slices.Backward(newest) {
@@ -251,8 +264,8 @@ func (j *Journal) loadRecentCalls(ctx context.Context) error {
 	return nil
 }
 
-// markInterrupted marks the calls that have no end: the process ended before them. A
-// call that waits for its client may still come to one.
+// markInterrupted marks the calls without an end: the process ended before they
+// did. A call that waits for its client may still get one.
 func (r *Recent) markInterrupted() {
 	for i := range r.calls {
 		if c := &r.calls[i]; c.Status == junctor.StatusRunning {

@@ -18,18 +18,21 @@ const segmentSuffix = ".log"
 
 // segment is one file of the journal.
 type segment struct {
-	path  string
-	first uint64 // the number of its first record, by its name
+	path string
+	// The number of its first record, according to its name.
+	first uint64
 }
 
+// segmentPath returns the path of the segment that begins with a record. The
+// number is padded, so the order of names is the order of records.
 func segmentPath(dir string, first uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%020d%s", first, segmentSuffix))
 }
 
 func (s segment) fileName() string { return filepath.Base(s.path) }
 
-// listSegments lists a folder's segments, oldest first. A folder that is not there
-// has none.
+// listSegments lists a folder's segments, oldest first. A missing folder has
+// none. Other files in the folder are ignored.
 func listSegments(dir string) ([]segment, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,23 +62,25 @@ var errTornLine = errors.New("the last line is not whole")
 type lineReader struct {
 	r          *bufio.Reader
 	offset     int64 // where the next line begins
-	lineNumber int   // the number of the line that was read last
-	tornBytes  int64 // with errTorn: how many bytes the piece has
+	lineNumber int   // of the line that was read last
+	// With errTornLine: length of the incomplete line.
+	tornBytes int64
 }
 
 func newLineReader(r io.Reader, off int64) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, maxLine), offset: off}
 }
 
-// reset begins with another file, or another place.
+// reset continues with another file, or at another offset.
 func (ls *lineReader) reset(r io.Reader, off int64) {
 	ls.r.Reset(r)
 	*ls = lineReader{r: ls.r, offset: off}
 }
 
-// next gives the next line without its newline. The bytes are good until the
-// call after. io.EOF ends the file, errTorn ends it in the middle of a line,
-// errShape is a line that nobody can have written.
+// next returns the next line without its newline. The bytes are valid until the
+// following call. The error is io.EOF at the end of the file, errTornLine if the
+// file ends inside a line, and errMalformedLine for a line that is too long to be
+// a record.
 func (ls *lineReader) next() ([]byte, error) {
 	b, err := ls.r.ReadSlice('\n')
 	switch {
@@ -95,14 +100,15 @@ func (ls *lineReader) next() ([]byte, error) {
 	return nil, err
 }
 
-// hasPartialLine says that only the beginning of the next line was read ahead.
+// hasPartialLine reports whether only the beginning of the next line was read
+// ahead.
 func (ls *lineReader) hasPartialLine() bool {
-	b, _ := ls.r.Peek(ls.r.Buffered()) // no more than is there: it does not fail
+	b, _ := ls.r.Peek(ls.r.Buffered()) // cannot fail: the bytes are buffered
 	return len(b) > 0 && bytes.IndexByte(b, '\n') < 0
 }
 
-// skipLongLine passes over a line that is too long to be one. Without an end it is
-// what a power cut can leave: a stretch of nothing behind the last record.
+// skipLongLine skips a line that is too long to be a record. If it has no end, a
+// power cut may have left it: zeros after the last record.
 func (ls *lineReader) skipLongLine(read int64) error {
 	ls.lineNumber++
 	for {
@@ -121,12 +127,12 @@ func (ls *lineReader) skipLongLine(read int64) error {
 	}
 }
 
-// readLinesBackward reads the lines of a file from its end, until visit says stop or
-// the beginning is reached. A piece after the last newline is left out.
+// readLinesBackward reads the lines of a file from its end, until visit returns
+// false or the beginning is reached. It skips an incomplete line at the end.
 func readLinesBackward(f io.ReaderAt, size int64, visit func(b []byte) (more bool)) error {
 	const chunk = 64 << 10
-	var rest []byte // the beginning of what was read and not yet given
-	whole := false  // rest ends where a line ends
+	var rest []byte // bytes that were read but not yet passed to visit
+	whole := false  // rest ends at the end of a line
 	buf := make([]byte, chunk)
 	for size > 0 {
 		n := min(size, chunk)
@@ -145,7 +151,7 @@ func readLinesBackward(f io.ReaderAt, size int64, visit func(b []byte) (more boo
 			}
 			rest, whole = rest[:i], true
 		}
-		if len(rest) > 2*maxLine { // the end of what is too long to be a line
+		if len(rest) > 2*maxLine { // the end of a line that is too long to be a record
 			rest, whole = nil, false
 		}
 	}
@@ -155,7 +161,8 @@ func readLinesBackward(f io.ReaderAt, size int64, visit func(b []byte) (more boo
 	return nil
 }
 
-// readSegmentForward reads a segment's whole lines from its beginning.
+// readSegmentForward calls visit for a segment's complete lines, oldest first,
+// until visit returns false.
 func readSegmentForward(s segment, visit func(b []byte) (more bool)) error {
 	f, err := os.Open(s.path)
 	if err != nil {
@@ -167,7 +174,7 @@ func readSegmentForward(s segment, visit func(b []byte) (more bool)) error {
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, errTornLine):
 			return nil
-		case errors.Is(err, errMalformedLine): // no record of ours: not for visitors
+		case errors.Is(err, errMalformedLine): // not a record: visit must not see it
 		case err != nil:
 			return err
 		case !visit(b):
@@ -176,7 +183,8 @@ func readSegmentForward(s segment, visit func(b []byte) (more bool)) error {
 	}
 }
 
-// readSegmentBackward reads a segment from its end.
+// readSegmentBackward calls visit for a segment's complete lines, newest first,
+// until visit returns false.
 func readSegmentBackward(s segment, visit func(b []byte) (more bool)) error {
 	f, err := os.Open(s.path)
 	if err != nil {
@@ -190,7 +198,7 @@ func readSegmentBackward(s segment, visit func(b []byte) (more bool)) error {
 	return readLinesBackward(f, info.Size(), visit)
 }
 
-// readLastLine reads the last whole line of a segment.
+// readLastLine reads the last complete line of a segment.
 func readLastLine(path string) (last line, found bool, err error) {
 	var perr error
 	err = readSegmentBackward(segment{path: path}, func(b []byte) bool {

@@ -11,37 +11,48 @@ import (
 	"unsafe"
 )
 
-// Shipper copies records to where another hand than the journal's keeps them.
+// Shipper copies records to a store that is not under the control of the
+// journal's folder. internal/store implements it.
 type Shipper interface {
-	// Shipped is the number of the last record of a node that the copy has; 0
-	// for none.
+	// Shipped returns the number of the last record of a node that the copy has;
+	// 0 for none.
 	Shipped(ctx context.Context, node string) (uint64, error)
-	// Ship adds records, of one node and in order: all of them or none. One that
-	// the copy has already, with the same hash, is no error. It is called for one
-	// batch at a time, and keeps nothing of it: slice and texts are used again.
+	// Ship adds records of one node, in order: all of them or none. A record that
+	// the copy already has, with the same hash, is no error. Ship is called for
+	// one batch at a time. It must not keep the slice or its texts, which are
+	// reused.
 	Ship(ctx context.Context, records []Record) error
 }
 
-// Pruner is a Shipper whose copy follows the journal's retention: it is told
-// when a checkpoint was signed, and removes records up to it.
+// Pruner is a Shipper whose copy follows the journal's retention. When a
+// checkpoint was signed, the journal calls Prune to remove the records up to it.
 type Pruner interface {
+	// Prune removes the records of a node up to and including upTo.
 	Prune(ctx context.Context, node string, upTo uint64) error
 }
 
 const (
-	shipBatch        = 512 // records
-	shipBusyBatch    = 128 // and while calls come
-	shipInterval     = 50 * time.Millisecond
-	shipMinBackoff   = 100 * time.Millisecond // the first pause after a failure; then twice as long each time
-	shipMaxBackoff   = 30 * time.Second       // but not above this
-	shipTimeout      = 30 * time.Second       // for one batch
-	maxKeptShipText  = 1 << 20                // of a batch's texts are kept for the next
-	shipMaxRest      = time.Second            // the longest pause between two batches
-	shipPollInterval = 20 * time.Millisecond  // and how often it is seen whether calls still come
-	shipCPUShare     = 64                     // while calls come, copying takes one of so many parts of the processors
+	shipBatch = 512 // records per batch
+	// Records per batch while calls arrive.
+	shipBusyBatch = 128
+	// How long more records are collected.
+	shipInterval = 50 * time.Millisecond
+	// The first pause after a failure; each further one is twice as long.
+	shipMinBackoff = 100 * time.Millisecond
+	shipMaxBackoff = 30 * time.Second // the longest pause after a failure
+	shipTimeout    = 30 * time.Second // for one batch
+	// Bytes of a batch's text that are kept for the next.
+	maxKeptShipText = 1 << 20
+	// The longest pause between two batches.
+	shipMaxRest = time.Second
+	// How often that pause checks whether calls still arrive.
+	shipPollInterval = 20 * time.Millisecond
+	// While calls arrive, copying uses at most 1/64 of the processors.
+	shipCPUShare = 64
 )
 
-// shipRecords copies records as long as the journal is open. No call waits for it.
+// shipRecords copies records until the journal is closed. No call waits for it.
+// After a failure it asks the copy again how far it is, with growing pauses.
 func (j *Journal) shipRecords() {
 	ctx := j.lifeCtx
 	var t *recordTail
@@ -80,12 +91,13 @@ func (j *Journal) shipRecords() {
 			return
 		case <-j.shipWake:
 		}
-		if !waitFor(ctx, shipInterval) { // more come meanwhile
+		if !waitFor(ctx, shipInterval) { // collects more records for the batch
 			return
 		}
 	}
 }
 
+// waitFor waits for d; it returns false if ctx ends first.
 func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -97,7 +109,8 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// openShipTail asks how far the copy is and goes there.
+// openShipTail asks how far the copy is and returns a reader of the records that
+// follow. The caller closes it.
 func (j *Journal) openShipTail(ctx context.Context) (*recordTail, error) {
 	ctx, cancel := context.WithTimeout(ctx, shipTimeout)
 	defer cancel()
@@ -128,8 +141,8 @@ func (j *Journal) openShipTail(ctx context.Context) (*recordTail, error) {
 	return &recordTail{dir: j.options.Dir, nextSeq: at + 1, batch: make([]Record, 0, shipBatch)}, nil
 }
 
-// compareCopy wants the copy's last record to be the journal's own, where that is
-// still here: records of another history must not follow it.
+// compareCopy checks that the copy's last record is the journal's own, if the
+// journal still has it. Records of another history must not follow it.
 func (j *Journal) compareCopy(ctx context.Context) error {
 	w := j.asWitness()
 	if w == nil {
@@ -148,21 +161,21 @@ func (j *Journal) compareCopy(ctx context.Context) error {
 	return err
 }
 
-// shipWritten copies all that was written by now. It is on disk first: a copy
-// must not know records that a power cut takes from the journal.
+// shipWritten copies all records that were written by now. It syncs them first: a
+// copy must not know records that a power cut takes from the journal.
 func (j *Journal) shipWritten(ctx context.Context, t *recordTail) error {
 	m, err := j.flushWritten()
 	if err != nil {
 		return err
 	}
-	// Small batches while calls come: none of them should wait long for a processor.
+	// Batches are small while calls arrive, so that no call waits long for a processor.
 	for size := shipBusyBatch; t.nextSeq <= m.seq; {
 		begin, seq := time.Now(), j.lastSeq()
 		batch, err := t.readBatch(m.seq, size)
 		if err != nil || len(batch) == 0 {
 			return err
 		}
-		runtime.Gosched() // likewise
+		runtime.Gosched() // for the same reason
 		sctx, cancel := context.WithTimeout(ctx, shipTimeout)
 		err = j.options.Ship.Ship(sctx, batch)
 		cancel()
@@ -180,15 +193,15 @@ func (j *Journal) shipWritten(ctx context.Context, t *recordTail) error {
 	return nil
 }
 
-// restDuration is how long to leave the processors to calls, which matter more than
-// their copy, after work that took so long. What lags meanwhile is copied when
-// fewer calls come.
+// restDuration returns how long to leave the processors to calls after a batch
+// that took so long. Calls matter more than their copy, which catches up when
+// fewer calls arrive.
 func restDuration(took time.Duration, processors int) time.Duration {
 	return min(took*time.Duration(max(shipCPUShare-processors, 0))/time.Duration(processors), shipMaxRest)
 }
 
-// yieldToCalls waits for so long, but only as long as records come after the one with
-// this number; false when ctx ends.
+// yieldToCalls waits for the given time, but stops as soon as no record has
+// arrived since seq. It returns false if ctx ends.
 func (j *Journal) yieldToCalls(ctx context.Context, seq uint64, left time.Duration) bool {
 	for now := j.lastSeq(); now != seq && left > 0; now = j.lastSeq() {
 		if !waitFor(ctx, min(left, shipPollInterval)) {
@@ -199,14 +212,14 @@ func (j *Journal) yieldToCalls(ctx context.Context, seq uint64, left time.Durati
 	return ctx.Err() == nil
 }
 
-// lastSeq is the number of the last record that was written.
+// lastSeq returns the number of the last record that was written.
 func (j *Journal) lastSeq() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.seq
 }
 
-// shipRemaining copies what is left, once.
+// shipRemaining copies the records that are left, with a single attempt.
 func (j *Journal) shipRemaining(ctx context.Context) {
 	t, err := j.openShipTail(ctx)
 	if err == nil {
@@ -218,18 +231,23 @@ func (j *Journal) shipRemaining(ctx context.Context) {
 	}
 }
 
-// recordTail reads records from a number on, as they are written.
+// recordTail reads records from a number on, while the journal is being written.
+// It is used by one goroutine. Its zero value with dir and nextSeq is ready;
+// close it.
 type recordTail struct {
-	dir       string
-	nextSeq   uint64
-	segment   segment
-	file      *os.File
-	lines     *lineReader
-	batch     []Record
-	line      line   // the one being read
-	batchText []byte // of the batch
+	dir     string
+	nextSeq uint64
+	segment segment
+	file    *os.File
+	lines   *lineReader
+	batch   []Record
+	// The line being read; kept to reuse its memory.
+	line      line
+	batchText []byte // the texts of the batch
 }
 
+// close closes the open segment. A nil tail is allowed, and the tail can be used
+// again.
 func (t *recordTail) close() {
 	if t != nil && t.file != nil {
 		t.file.Close()
@@ -237,8 +255,8 @@ func (t *recordTail) close() {
 	}
 }
 
-// readBatch gives up to n records, none above upTo, which are good until the next
-// read. Lines that are no records are passed over: whoever verifies finds them.
+// readBatch returns up to n records, none above upTo. They are valid until the
+// next call. Lines that are not records are skipped; Verify reports them.
 func (t *recordTail) readBatch(upTo uint64, n int) ([]Record, error) {
 	if cap(t.batchText) > maxKeptShipText {
 		t.batchText = nil
@@ -251,8 +269,8 @@ func (t *recordTail) readBatch(upTo uint64, n int) ([]Record, error) {
 			}
 		}
 		if t.lines.hasPartialLine() {
-			// It was read before the line was known to be written: if it could not be, the
-			// piece was taken back, and something else stands in its place.
+			// The bytes were read while the line was being written. If that write failed,
+			// it was taken back, and other bytes are in its place: read them again.
 			if err := t.switchTo(t.segment, t.lines.offset); err != nil {
 				return t.batch, err
 			}
@@ -267,13 +285,13 @@ func (t *recordTail) readBatch(upTo uint64, n int) ([]Record, error) {
 				t.batchText = t.batchText[:used]
 				continue
 			}
-			if r.Seq > upTo { // the ones before it are missing; it is for the next time
+			if r.Seq > upTo { // a gap: keep this record for the next call
 				return t.batch, t.switchTo(t.segment, off)
 			}
 			t.batch = append(t.batch, r)
 			t.nextSeq = r.Seq + 1
 		case errors.Is(err, io.EOF) || errors.Is(err, errTornLine):
-			// More may have come to this file, or another has been begun.
+			// The file may have grown, or a new segment may have been begun.
 			more, err := t.advanceSegment()
 			if err != nil || !more {
 				return t.batch, err
@@ -286,9 +304,9 @@ func (t *recordTail) readBatch(upTo uint64, n int) ([]Record, error) {
 	return t.batch, nil
 }
 
-// parseRecord reads a line, as far as a copy needs to know it: no columns. Its texts are
-// parts of the batch's, and not copies. Where that has to grow, those before stay in
-// what it was.
+// parseRecord parses only what a copy needs: no columns. The texts are parts of
+// batchText, not copies. If batchText has to grow, earlier records keep its
+// former memory.
 func (t *recordTail) parseRecord(b []byte) (r Record, err error) {
 	if t.line, err = splitLine(b); err != nil {
 		return Record{}, err
@@ -305,8 +323,8 @@ func (t *recordTail) parseRecord(b []byte) (r Record, err error) {
 	return Record{Node: t.line.Node, Seq: t.line.Seq, Hash: whole[:hexSize], Line: t.line.jsonText}, nil
 }
 
-// openSegment opens the segment that holds the next record, or the first that comes
-// after it where that is gone.
+// openSegment opens the segment that holds the next record or, if it was removed,
+// the first later one. It returns false if there are no segments.
 func (t *recordTail) openSegment() (bool, error) {
 	segs, err := listSegments(t.dir)
 	if err != nil || len(segs) == 0 {
@@ -321,6 +339,7 @@ func (t *recordTail) openSegment() (bool, error) {
 	return true, t.switchTo(pick, 0)
 }
 
+// switchTo continues in a segment at an offset.
 func (t *recordTail) switchTo(s segment, off int64) error {
 	t.close()
 	f, err := os.Open(s.path)
@@ -340,8 +359,9 @@ func (t *recordTail) switchTo(s segment, off int64) error {
 	return nil
 }
 
-// advanceSegment is called at the end of what could be read. Records that are wanted
-// are on disk by then: behind the place that was read, or in a later segment.
+// advanceSegment is called when the open file has no more complete lines. The
+// records that are wanted are on disk by then: after the offset that was read, or
+// in a later segment. It returns false if there are no more.
 func (t *recordTail) advanceSegment() (bool, error) {
 	info, err := t.file.Stat()
 	if err != nil {

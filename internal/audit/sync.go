@@ -9,28 +9,28 @@ import (
 	"sync"
 )
 
-// fileExtent is a file up to a place.
+// fileExtent is the beginning of a file, up to an offset.
 type fileExtent struct {
 	file   segmentFile
 	offset int64
 }
 
-// chainPosition is a place in the chain up to which all is on disk.
+// chainPosition is a record up to which the whole chain is on disk.
 type chainPosition struct {
 	seq  uint64
 	hash [sha256.Size]byte
 }
 
-// flushGate lets one flush through at a time. Those who wait for it are woken
-// together, so that they share the next one.
+// flushGate lets one flush run at a time. It wakes all waiting callers together,
+// so that they share the next flush.
 type flushGate struct {
 	mu   sync.Mutex
-	idle sync.Cond
+	idle sync.Cond // signals that busy became false
 	busy bool
 }
 
 // waitSynced waits until a record is on disk. Callers that wait together share a
-// sync: the first syncs for all that were written by then.
+// sync: the first one syncs all records that were written by then.
 func (j *Journal) waitSynced(seq uint64) error {
 	g := &j.flushGate
 	g.mu.Lock()
@@ -47,7 +47,8 @@ func (j *Journal) waitSynced(seq uint64) error {
 	return nil
 }
 
-// flushWritten brings everything that was written so far to the disk.
+// flushWritten brings all records that were written so far to the disk, and
+// returns the last of them.
 func (j *Journal) flushWritten() (chainPosition, error) {
 	g := &j.flushGate
 	g.mu.Lock()
@@ -58,12 +59,13 @@ func (j *Journal) flushWritten() (chainPosition, error) {
 	return j.flushThroughGate()
 }
 
-// flushThroughGate flushes with the gate shut. The gate's lock is held, but not meanwhile.
+// flushThroughGate flushes while the gate is closed. The caller holds the gate's
+// mutex; it is released during the flush.
 func (j *Journal) flushThroughGate() (chainPosition, error) {
 	g := &j.flushGate
 	g.busy = true
 	g.mu.Unlock()
-	// Who was woken by the last flush gets to write before this one.
+	// Let the callers that the last flush woke write first, so that they share this one.
 	runtime.Gosched()
 	m, err := j.flushExtents()
 	g.mu.Lock()
@@ -72,6 +74,8 @@ func (j *Journal) flushThroughGate() (chainPosition, error) {
 	return m, err
 }
 
+// flushExtents syncs the closed segments that are not yet on disk, and the
+// current one. Only the owner of the gate calls it.
 func (j *Journal) flushExtents() (chainPosition, error) {
 	j.mu.Lock()
 	m := chainPosition{j.seq, j.prevHash}
@@ -97,14 +101,16 @@ func (j *Journal) flushExtents() (chainPosition, error) {
 	return m, nil
 }
 
+// syncFiles syncs files in order. After a failed sync it first rewrites the bytes
+// that were not synced.
 func (j *Journal) syncFiles(todo []fileExtent) error {
 	for _, e := range todo {
 		if j.syncedExtent.file != e.file {
 			j.syncedExtent = fileExtent{file: e.file}
 		}
 		if j.rewriteBeforeSync {
-			// After a failed sync the system may take the pages for clean, and
-			// the next sync would do nothing: make them dirty again.
+			// After a failed sync the kernel may mark the pages clean, and the next
+			// sync would do nothing. Writing them again makes them dirty.
 			if err := rewriteExtent(e.file, j.syncedExtent.offset, e.offset); err != nil {
 				return err
 			}
@@ -117,11 +123,12 @@ func (j *Journal) syncFiles(todo []fileExtent) error {
 	}
 	j.rewriteBeforeSync = false
 	if len(todo) > 1 {
-		syncDir(j.options.Dir) // the name of the new segment
+		syncDir(j.options.Dir) // makes the name of the new segment durable
 	}
 	return nil
 }
 
+// rewriteExtent writes a part of a file over itself.
 func rewriteExtent(f segmentFile, from, to int64) error {
 	buf := make([]byte, 64<<10)
 	for from < to {

@@ -13,18 +13,26 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// VerifyOptions say what a chain is held against.
+// VerifyOptions say what a chain is compared with.
 type VerifyOptions struct {
-	HeadsDir string            // default: heads beside the journal's folder
-	Node     string            // default: the node that the first record names
-	Key      ed25519.PublicKey // a key that was kept elsewhere; default: the one in HeadsDir
-	Heads    []Head            // signed heads that were kept elsewhere, such as in an export
-	Foreign  bool              // the node's signed statements are on another machine: the chain is checked, against Heads where Key is known
-	Known    Known             // what a Witness knows of the node; Verify holds the journal against it
-	Dir      string            // for VerifyRecords: the journal's folder, to compare with; "" compares with none
+	// Default: heads beside the journal's folder.
+	HeadsDir string
+	// Default: the node that the first record names.
+	Node string
+	// A key that was kept elsewhere; default: the one in HeadsDir.
+	Key ed25519.PublicKey
+	// Signed heads that were kept elsewhere, such as in an export.
+	Heads []Head
+	// The node's signed files are on another machine; Heads are checked only if
+	// Key is set.
+	Foreign bool
+	// What a Witness knows of the node; Verify compares the journal with it.
+	Known Known
+	// For VerifyRecords: the journal's folder to compare with; "" for none.
+	Dir string
 
-	// Progress is told now and then how far Verify is; nil is fine. Where retention
-	// moves the journal's beginning meanwhile, it starts again.
+	// Progress is called from time to time; it may be nil. If retention moves the
+	// beginning of the journal meanwhile, the figures start again.
 	Progress func(Progress)
 }
 
@@ -32,25 +40,30 @@ type VerifyOptions struct {
 type Progress struct {
 	Records uint64 `json:"records"`
 	Bytes   int64  `json:"bytes"`
-	Total   int64  `json:"total"` // bytes that there were when it began
+	// Bytes of the journal when the verification began.
+	Total int64 `json:"total"`
 }
 
-// progressEvery is how many records are between two reports of progress.
+// progressEvery is how many records are read between two calls of
+// VerifyOptions.Progress.
 const progressEvery = 4096
 
-// Report is the result of a verification.
+// Report is the result of a verification. OK is true only if Bad is nil. Notes
+// mention events that do not make a chain invalid.
 type Report struct {
-	Node    string   `json:"node"`
-	Records uint64   `json:"records"`
-	First   uint64   `json:"first"`
-	Last    uint64   `json:"last"`
-	OK      bool     `json:"ok"`
-	Bad     *Bad     `json:"bad,omitempty"` // the first record that does not hold
-	Notes   []string `json:"notes,omitempty"`
+	Node    string `json:"node"`
+	Records uint64 `json:"records"`
+	First   uint64 `json:"first"`
+	Last    uint64 `json:"last"`
+	OK      bool   `json:"ok"`
+	// The first record that is not valid.
+	Bad   *Bad     `json:"bad,omitempty"`
+	Notes []string `json:"notes,omitempty"`
 }
 
-const maxNotes = 20
+const maxNotes = 20 // a broken clock could produce thousands
 
+// addNote adds a note, up to maxNotes of them.
 func (r *Report) addNote(format string, args ...any) {
 	switch {
 	case len(r.Notes) < maxNotes:
@@ -60,18 +73,19 @@ func (r *Report) addNote(format string, args ...any) {
 	}
 }
 
-// Verify reads the journal in dir from its beginning, against its checkpoints
-// and heads. The error says that it could not be read, never what was found. A
-// journal that is being written can be verified too.
+// Verify reads the journal in dir from its beginning and compares it with its
+// checkpoints and heads. The error says that the journal could not be read; what
+// is wrong with it is in Report.Bad. Verify works while the journal is being
+// written.
 func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	for try := 0; ; try++ {
 		r, err := verifyOnce(ctx, dir, o)
-		// A segment may be removed by retention while the others are read.
+		// Retention may remove a segment while the others are read.
 		if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNewCheckpoint)) && try < 3 {
 			continue
 		}
 		if errors.Is(err, errNewCheckpoint) {
-			err = nil // what was found stands
+			err = nil // after the last try the report is final
 		}
 		if err != nil && ctx.Err() == nil {
 			err = readError(dir, err)
@@ -80,8 +94,8 @@ func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	}
 }
 
-// errNewCheckpoint says that retention has signed a checkpoint since the others were
-// read: what seems to be missing may be what it covers.
+// errNewCheckpoint says that retention signed a checkpoint after the others were
+// read. It may cover the records that seem to be missing.
 var errNewCheckpoint = errors.New("there is a newer checkpoint")
 
 // signedProofs are the signed statements about a node's chain.
@@ -91,16 +105,20 @@ type signedProofs struct {
 	key            ed25519.PublicKey
 	head           *Head
 	headErr        error
-	checkpoints    []Checkpoint
-	lastCheckpoint Checkpoint        // of cps
-	hashes         map[uint64]string // what is signed: number -> hash
-	badCheckpoint  *Bad              // a checkpoint that does not hold
-	foreign        bool              // there are none here
+	lastCheckpoint Checkpoint // zero for none
+	// Hashes that a head or checkpoint names, by number.
+	hashes        map[uint64]string
+	badCheckpoint *Bad // a checkpoint that is not valid
+	// The signed files are on another machine.
+	foreign bool
 
-	known       Known             // what a witness knows
-	knownHashes map[uint64]string // likewise: number -> hash
+	known Known // what a witness knows
+	// Hashes that the witness knows, by number.
+	knownHashes map[uint64]string
 }
 
+// readProofs reads the signed statements about a node in dir. A missing or
+// invalid head is no error here: headErr holds it until checkEnd.
 func readProofs(dir, node string, o VerifyOptions) (*signedProofs, error) {
 	p := &signedProofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}, foreign: o.Foreign, known: o.Known, knownHashes: o.Known.hashesBySeq()}
 	if p.foreign && p.key == nil {
@@ -130,7 +148,7 @@ func readProofs(dir, node string, o VerifyOptions) (*signedProofs, error) {
 		return nil, err
 	}
 	for _, c := range cps {
-		p.checkpoints, p.lastCheckpoint = append(p.checkpoints, c), c
+		p.lastCheckpoint = c
 		p.hashes[c.UpTo] = c.Hash
 	}
 	if p.head != nil {
@@ -139,7 +157,8 @@ func readProofs(dir, node string, o VerifyOptions) (*signedProofs, error) {
 	return p, p.addHeads(o.Heads)
 }
 
-// addHeads takes heads that were kept elsewhere.
+// addHeads adds heads that were kept elsewhere. Each must be signed by the
+// journal's key.
 func (p *signedProofs) addHeads(heads []Head) error {
 	for _, h := range heads {
 		if h.Node != p.node || !ed25519.Verify(p.key, h.signedBytes(), h.Signature) {
@@ -153,7 +172,8 @@ func (p *signedProofs) addHeads(heads []Head) error {
 	return nil
 }
 
-// detectNewCheckpoint is errMoved when there is a later checkpoint than those of p.
+// detectNewCheckpoint returns errNewCheckpoint if there is a later checkpoint
+// than the ones that were read.
 func (p *signedProofs) detectNewCheckpoint() error {
 	if p.foreign || p.key == nil {
 		return nil
@@ -165,7 +185,8 @@ func (p *signedProofs) detectNewCheckpoint() error {
 	return nil
 }
 
-// checkSigned holds a record against what was signed.
+// checkSigned compares a record with the hash that was signed, or that the
+// witness knows, for its number. It returns the difference, or "".
 func (p *signedProofs) checkSigned(l *line) string {
 	if want, ok := p.hashes[l.Seq]; ok {
 		var h [32]byte
@@ -182,7 +203,8 @@ func (p *signedProofs) checkSigned(l *line) string {
 	return ""
 }
 
-// beginChain says where a chain that starts with a number may start from.
+// beginChain returns the state of a chain whose first record has a number. Unless
+// that is record 1, a checkpoint must cover the records before it.
 func (p *signedProofs) beginChain(first uint64) (c chainVerifier, bad *Bad) {
 	c = chainVerifier{node: p.node, nextSeq: first}
 	switch {
@@ -190,17 +212,19 @@ func (p *signedProofs) beginChain(first uint64) (c chainVerifier, bad *Bad) {
 		return c, p.badCheckpoint
 	case first == 1:
 		c.prevKnown = true
-	case p.foreign: // the first record is believed
+	case p.foreign: // the first record is trusted
 	case first == p.lastCheckpoint.UpTo+1:
 		c.prevKnown = parseHash(&c.prevHash, p.lastCheckpoint.Hash)
 	case first > p.lastCheckpoint.UpTo:
 		return c, &Bad{Seq: p.lastCheckpoint.UpTo + 1, Reason: fmt.Sprintf("records %d to %d are missing and no checkpoint covers them", p.lastCheckpoint.UpTo+1, first-1)}
 	}
-	// Records behind the checkpoint: what is left is held against its hash.
+	// If first is covered by the checkpoint, its segment was not removed yet, and
+	// checkSigned compares the record at the checkpoint's number.
 	return c, nil
 }
 
-// checkEnd holds the end of the chain against the head.
+// checkEnd compares the end of the chain with the head, the checkpoints and the
+// witness.
 func (p *signedProofs) checkEnd(last uint64, torn bool) *Bad {
 	switch {
 	case p.foreign:
@@ -218,7 +242,7 @@ func (p *signedProofs) checkEnd(last uint64, torn bool) *Bad {
 	case p.lastCheckpoint.UpTo > last:
 		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: a checkpoint names record %d", p.lastCheckpoint.UpTo)}
 	case p.head.Closed && (last > p.head.Seq || torn):
-		// Unless it was opened again while it was read.
+		// This is normal if the journal was opened again during the verification.
 		if now, err := readHead(p.dir, p.node, p.key); err == nil && string(now.Signature) != string(p.head.Signature) {
 			return nil
 		}
@@ -227,6 +251,8 @@ func (p *signedProofs) checkEnd(last uint64, torn bool) *Bad {
 	return nil
 }
 
+// verifyOnce verifies the journal in one pass. Retention can remove segments
+// meanwhile; Verify then tries again.
 func verifyOnce(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	r := Report{Node: o.Node}
 	heads := resolveHeadsDir(dir, o.HeadsDir)
@@ -242,7 +268,7 @@ func verifyOnce(ctx context.Context, dir string, o VerifyOptions) (Report, error
 		}
 		r.Node = node
 	}
-	// Signed statements first: what is written meanwhile is behind them.
+	// Read the signed statements first: records that are written meanwhile follow them.
 	p, err := readProofs(heads, r.Node, o)
 	if err != nil {
 		return r, err
@@ -273,6 +299,8 @@ func verifyOnce(ctx context.Context, dir string, o VerifyOptions) (Report, error
 	return r, p.detectNewCheckpoint()
 }
 
+// walkSegments verifies the segments in order and fills in the report. The error
+// says that a segment could not be read.
 func (r *Report) walkSegments(ctx context.Context, segs []segment, p *signedProofs, tell func(Progress)) error {
 	var far Progress
 	for _, s := range segs {
@@ -321,7 +349,7 @@ func (r *Report) walkSegments(ctx context.Context, segs []segment, p *signedProo
 		bad = p.checkEnd(c.nextSeq-1, torn > 0)
 	}
 	if bad != nil && bad.Segment == "" && c.nextSeq <= bad.Seq {
-		// Name the file in which the record should be.
+		// Name the file that should contain the record.
 		for _, s := range segs {
 			if s.first <= bad.Seq {
 				bad.Segment = s.fileName()
@@ -334,7 +362,8 @@ func (r *Report) walkSegments(ctx context.Context, segs []segment, p *signedProo
 	return nil
 }
 
-// findNode finds whose journal it is.
+// findNode returns the node of a journal: from its first readable record or,
+// without one, from the name of the only head.
 func findNode(dir, heads string) (string, error) {
 	segs, err := listSegments(dir)
 	if err != nil {
@@ -362,8 +391,8 @@ func findNode(dir, heads string) (string, error) {
 	return base[:len(base)-len(".json")], nil
 }
 
-// skipEmptySegments leaves out files without a byte: they hold no record, and what is
-// missing from them shows in the next.
+// skipEmptySegments leaves out empty files. They hold no record, and a gap shows
+// in the next segment.
 func skipEmptySegments(segs []segment) ([]segment, error) {
 	var out []segment
 	for _, s := range segs {

@@ -9,10 +9,11 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// VerifyRecords holds a copy of a node's records, in order, against the same
-// rules: the chain, the columns, what was signed, and, where o.Dir names the
-// journal, its own lines. o.HeadsDir or o.Dir is needed. A copy may be behind
-// the journal, but not behind what the head says it had.
+// VerifyRecords verifies a copy of a node's records, which must come in order. It
+// checks the chain, the columns, the signed statements and, if o.Dir names the
+// journal, the journal's own lines. o.HeadsDir or o.Dir is required, unless
+// o.Foreign is set. A copy may lag behind the journal, but not behind the number
+// that the head says it had.
 func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o VerifyOptions) (Report, error) {
 	r := Report{Node: o.Node}
 	if o.HeadsDir == "" && o.Dir == "" && !o.Foreign {
@@ -30,7 +31,7 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 		}
 	}
 	var p *signedProofs
-	if r.Node != "" { // before the records: a copy that grows is ahead of what was signed
+	if r.Node != "" { // before the records, so that a growing copy is never behind the head
 		var err error
 		if p, err = readProofs(heads, r.Node, o); err != nil {
 			return r, err
@@ -89,6 +90,8 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 	return r, nil
 }
 
+// reportNoRecords fills in the report on an empty copy: it is valid only if the
+// head says that the copy never had a record.
 func (r *Report) reportNoRecords(heads string, o VerifyOptions) error {
 	if r.Node == "" {
 		node, err := findNode(o.Dir, heads)
@@ -111,7 +114,7 @@ func (r *Report) reportNoRecords(heads string, o VerifyOptions) error {
 	return nil
 }
 
-// checkCopyEnd holds the end of a copy against the head.
+// checkCopyEnd compares the end of a copy with the head.
 func (p *signedProofs) checkCopyEnd(last uint64) *Bad {
 	switch {
 	case p.foreign && p.head == nil:
@@ -128,6 +131,8 @@ func (p *signedProofs) checkCopyEnd(last uint64) *Bad {
 	return nil
 }
 
+// checkCopiedRecord checks that a record of a copy is the next one of the chain,
+// and that its columns repeat its line. It returns what is wrong, or "".
 func checkCopiedRecord(c *chainVerifier, p *signedProofs, rec Record) string {
 	l := line{rawJSON: []byte(rec.Line)}
 	if !parseHash(&l.hash, rec.Hash) {
@@ -149,12 +154,15 @@ func checkCopiedRecord(c *chainVerifier, p *signedProofs, rec Record) string {
 	return p.checkSigned(&l)
 }
 
-// journalComparer reads the journal beside a copy.
+// journalComparer reads the journal beside a copy, to compare them.
 type journalComparer struct {
-	tail  recordTail
-	first uint64 // what is before it was removed
+	tail recordTail
+	// Earlier records were removed by retention.
+	first uint64
 }
 
+// newJournalComparer returns nil if the journal has no segments. The caller
+// closes its tail.
 func newJournalComparer(dir string) (*journalComparer, error) {
 	segs, err := listSegments(dir)
 	if err != nil || len(segs) == 0 {
@@ -163,7 +171,8 @@ func newJournalComparer(dir string) (*journalComparer, error) {
 	return &journalComparer{tail: recordTail{dir: dir}, first: segs[0].first}, nil
 }
 
-// compareRecord finds the journal's record of the same number, and compares.
+// compareRecord compares a record of the copy with the journal's record of the
+// same number.
 func (o *journalComparer) compareRecord(rec Record) (wrong string, err error) {
 	if rec.Seq < o.first {
 		return "", nil

@@ -10,14 +10,15 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// rollRetryDelay is how long a segment that could not be closed is written on
-// before the next try.
+// rollRetryDelay is how long the journal continues in an oversized segment before
+// it tries again to begin a new one.
 const rollRetryDelay = time.Second
 
-const maxKeptLineBuffer = 1 << 20 // of the buffer for lines
+const maxKeptLineBuffer = 1 << 20 // bytes of lineBuffer that are kept between batches
 
-// appendBatch writes records in one go. Those that cannot be written together are
-// written one by one, so that none is lost for another. The lock is held.
+// appendBatch writes records with one write. If they cannot be written together,
+// it writes them one by one, so that no record is lost because of another. It
+// sets seq and err of each record. The caller holds mu.
 func (j *Journal) appendBatch(batch []*pendingRecord) {
 	if j.closed {
 		for _, n := range batch {
@@ -62,7 +63,9 @@ func (j *Journal) appendBatch(batch []*pendingRecord) {
 	}
 }
 
-// prepareWrite does what must be done before the next record.
+// prepareWrite does all that must happen before the next record: it leaves a
+// segment that was displaced, recovers from a failed write, and begins a new
+// segment when the current one is full. The caller holds mu.
 func (j *Journal) prepareWrite(now time.Time) error {
 	if j.abandonReason != "" {
 		if err := j.beginSegment(now, j.abandonReason); err != nil {
@@ -75,8 +78,8 @@ func (j *Journal) prepareWrite(now time.Time) error {
 			return err
 		}
 	}
-	// A segment may be larger than it should be: better than a call that is
-	// refused because a file cannot be made.
+	// If no new segment can be begun, the current one grows beyond its size. That is
+	// better than refusing calls.
 	if j.offset >= j.options.SegmentBytes && !now.Before(j.nextRollAttempt) {
 		err := j.beginSegment(now, "")
 		j.problems.set(problemRoll, err)
@@ -87,7 +90,8 @@ func (j *Journal) prepareWrite(now time.Time) error {
 	return nil
 }
 
-// writeEncoded chains and writes the record in the encoder's buffer.
+// writeEncoded chains and writes the record in the encoder's buffer. The caller
+// holds mu.
 func (j *Journal) writeEncoded() error {
 	line, hash := j.encoder.finishRecord(&j.prevHash)
 	if err := j.writeLines(line); err != nil {
@@ -98,11 +102,11 @@ func (j *Journal) writeEncoded() error {
 	return nil
 }
 
-// writeLines writes lines, or none of them.
+// writeLines writes all lines or none of them. The caller holds mu.
 func (j *Journal) writeLines(lines []byte) error {
 	if n, err := j.file.WriteAt(lines, j.offset); err != nil {
-		// Half a line would tear the chain: take it back, at the latest before
-		// the next write.
+		// Half a line would break the chain, so take it back. If that fails,
+		// resumeWriting tries again before the next write.
 		j.hasTornTail = n > 0 && j.file.Truncate(j.offset) != nil
 		return err
 	}
@@ -110,7 +114,8 @@ func (j *Journal) writeLines(lines []byte) error {
 	return nil
 }
 
-// countLost counts records that could not be written.
+// countLost marks records as failed and counts them for the PhaseLost record. The
+// caller holds mu.
 func (j *Journal) countLost(batch []*pendingRecord, err error) {
 	if j.writeErr == nil {
 		j.options.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
@@ -126,8 +131,8 @@ func (j *Journal) countLost(batch []*pendingRecord, err error) {
 	}
 }
 
-// resumeWriting tries to write again after a failure. What was lost meanwhile is the
-// first thing on record.
+// resumeWriting tries to write again after a failure. The first new record says
+// how many were lost meanwhile. The caller holds mu.
 func (j *Journal) resumeWriting(now time.Time) error {
 	if j.hasTornTail {
 		if err := j.file.Truncate(j.offset); err != nil {
@@ -146,8 +151,9 @@ func (j *Journal) resumeWriting(now time.Time) error {
 	return nil
 }
 
-// beginSegment goes on in a new segment. With a reason the chain did not hold, and the
-// first record says so. After an error all is as it was.
+// beginSegment continues in a new segment. A reason says why the chain is not
+// valid, and the first record then repeats it as a PhaseBreak. After an error
+// everything is as before. The caller holds mu.
 func (j *Journal) beginSegment(now time.Time, reason string) error {
 	path := segmentPath(j.options.Dir, j.seq+1)
 	f, err := j.options.openSegment(path, true)
@@ -170,7 +176,7 @@ func (j *Journal) beginSegment(now time.Time, reason string) error {
 		j.file, j.path, j.offset, j.hasTornTail = old, oldPath, oldOff, torn
 		return err
 	}
-	if old != nil { // its end reaches the disk with the next flush
+	if old != nil { // the next flush syncs its end
 		j.unsyncedSegments = append(j.unsyncedSegments, fileExtent{old, oldOff})
 	}
 	if reason != "" {
@@ -180,6 +186,8 @@ func (j *Journal) beginSegment(now time.Time, reason string) error {
 	return nil
 }
 
+// signalChannel wakes the goroutine that reads ch. A signal that is already
+// pending is enough.
 func signalChannel(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -187,6 +195,8 @@ func signalChannel(ch chan struct{}) {
 	}
 }
 
+// unavailableError is the answer to a caller whose record was not written. It
+// leaves out the path, which the caller need not know.
 func unavailableError(err error) error {
 	why := err.Error()
 	if p, ok := errors.AsType[*fs.PathError](err); ok {

@@ -9,37 +9,50 @@ import (
 )
 
 const (
-	// maxBatchesPerWriter is how often a caller writes what others have brought meanwhile,
-	// before one of them has to do it.
+	// maxBatchesPerWriter is how many batches of other callers one caller writes
+	// before another has to take over. Without it, one caller could write for
+	// ever while its own answer waits.
 	maxBatchesPerWriter = 4
-	// maxSoloWrites is how often in a row nobody comes to share a write before others are
-	// no longer waited for, and askAgain how many writes later they are, once.
+	// maxSoloWrites is how many writes in a row may have a single record before
+	// the writer stops yielding to other callers. yieldEvery is how many writes
+	// later it yields again, once.
 	maxSoloWrites, yieldEvery = 4, 64
 )
 
-// pendingRecord is a record that is to be written.
+// pendingRecord is a record that waits to be written. Its caller owns it; while
+// it is in the queue, the writer owns it.
 type pendingRecord struct {
-	call    *junctor.Call
-	body    encoder // of the call
-	seq     uint64  // once it is written
-	err     error
-	written chan bool // holds one: whether it was written, or its caller is to write
+	call *junctor.Call
+	// The members of the call, already encoded.
+	body encoder
+	seq  uint64 // its number, once it is written
+	err  error  // why it was not written
+	// Holds one value: true if the record was handled, false if its caller has
+	// to write.
+	written chan bool
 }
 
-// writeQueue lets one caller write at a time: its own note, and then those of all who
-// came meanwhile. A mutex would be handed from one to the next, whether that one
-// runs or not. Where the processors are busy each has to wait for one with the
-// mutex in its hands, and all others wait for all of them: milliseconds for what
-// takes microseconds.
+// writeQueue lets one caller write at a time: its own record, and then the
+// records of all callers that arrived meanwhile.
+//
+// A mutex would be passed from caller to caller, whether the next one has a
+// processor or not. On a busy machine each caller would wait for a processor
+// while it holds the mutex, and all others would wait for all of them:
+// milliseconds for a task of microseconds.
 type writeQueue struct {
-	mu         sync.Mutex // never held while anything is written
-	hasWriter  bool
-	waiting    []*pendingRecord
-	batch      []*pendingRecord // that are being written; of the one whose turn it is
-	soloWrites int              // how often nobody came to share a write, in a row; likewise
+	// Never held while records are written.
+	mu        sync.Mutex
+	hasWriter bool             // a caller is writing
+	waiting   []*pendingRecord // records of callers that wait
+	// Records that are being written; only the writer uses it.
+	batch []*pendingRecord
+	// How many batches in a row had one record; only the writer uses it.
+	soloWrites int
 }
 
-// enqueue gives the turn to a note, or comes back when another has written it.
+// enqueue makes the caller the writer, or waits until another caller has handled
+// its record. If it returns true, the caller must write n and then call nextBatch
+// or handOver.
 func (q *writeQueue) enqueue(n *pendingRecord) (mine bool) {
 	q.mu.Lock()
 	if !q.hasWriter {
@@ -52,8 +65,9 @@ func (q *writeQueue) enqueue(n *pendingRecord) (mine bool) {
 	return !<-n.written
 }
 
-// firstBatch gives a note whose turn it is, and those that came with it: while many
-// call, others who are about to write are let come first.
+// firstBatch returns the writer's own record and the records that are waiting.
+// While many callers share writes, it first yields the processor, so that more
+// records join the batch.
 func (q *writeQueue) firstBatch(n *pendingRecord) []*pendingRecord {
 	if q.soloWrites < maxSoloWrites || q.soloWrites%yieldEvery == 0 {
 		runtime.Gosched()
@@ -69,8 +83,8 @@ func (q *writeQueue) firstBatch(n *pendingRecord) []*pendingRecord {
 	return q.batch
 }
 
-// nextBatch gives the notes that have come since the last time; with none, the turn
-// is over.
+// nextBatch returns the records that arrived since the last batch. If there are
+// none, the caller is no longer the writer.
 func (q *writeQueue) nextBatch() []*pendingRecord {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,7 +94,8 @@ func (q *writeQueue) nextBatch() []*pendingRecord {
 	return q.batch
 }
 
-// handOver ends the turn: it is the next one's.
+// handOver ends the caller's time as the writer. The first caller that waits
+// becomes the writer.
 func (q *writeQueue) handOver() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -90,7 +105,8 @@ func (q *writeQueue) handOver() {
 	}
 }
 
-// writeRecord writes a note, and perhaps others.
+// writeRecord writes a record, and perhaps the records of other callers. The
+// result is in n.seq and n.err.
 func (j *Journal) writeRecord(n *pendingRecord) {
 	if !j.writeQueue.enqueue(n) {
 		return
@@ -106,7 +122,7 @@ func (j *Journal) writeRecord(n *pendingRecord) {
 	j.writeQueue.handOver()
 }
 
-// writeBatch writes notes, and tells all but one of them.
+// writeBatch writes a batch and wakes the callers of all its records but mine.
 func (j *Journal) writeBatch(batch []*pendingRecord, mine *pendingRecord) {
 	j.mu.Lock()
 	j.appendBatch(batch)
