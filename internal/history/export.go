@@ -35,7 +35,7 @@ func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAc
 		put = func(e Entry) error { return enc.Encode(e) }
 	case CSV:
 		enc := csv.NewWriter(buffered)
-		if err := enc.Write(csvHead()); err != nil {
+		if err := enc.Write(csvHeader()); err != nil {
 			return writeError(err)
 		}
 		put = func(e Entry) error {
@@ -73,7 +73,7 @@ func writeError(err error) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "the export could not be written: %w", err)
 }
 
-func csvHead() []string {
+func csvHeader() []string {
 	return []string{
 		"id", "start", "kind", "door", "server", "name", "version", "issuer", "subject", "user", "agent", "view", "status", "code", "reason",
 		"duration_us", "bytes_in", "bytes_out", "params", "result",
@@ -87,14 +87,14 @@ func csvRow(e Entry) []string {
 		strconv.Itoa(e.BytesOut), string(e.Params), string(e.Result),
 	}
 	for i, field := range row {
-		row[i] = harmless(field)
+		row[i] = escapeFormula(field)
 	}
 	return row
 }
 
-// harmless keeps spreadsheets from taking a field for a formula: whatever
+// escapeFormula keeps spreadsheets from taking a field for a formula: whatever
 // begins like one gets an apostrophe, which they take for "this is text".
-func harmless(field string) string {
+func escapeFormula(field string) string {
 	// Some skip what cannot be seen before they look.
 	seen := strings.TrimLeft(field, " \t\r\n\v\f\u00a0\ufeff\u200b")
 	if seen == "" {

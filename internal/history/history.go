@@ -54,49 +54,49 @@ type Options struct {
 }
 
 const (
-	defaultMax   = 4 << 10
-	leastMax     = 256 // less has no room for a marker and a few words
-	defaultQueue = 1 << 10
-	queueBytes   = 2 << 20 // that may wait to be written: under load it is the most that an instance holds
-	batchSize    = 256
-	batchBytes   = 2 << 20 // of payloads; the last call of a batch may exceed it
-	batchAfter   = 50 * time.Millisecond
-	closeWithin  = 10 * time.Second
+	defaultMax    = 4 << 10
+	minMax        = 256 // less has no room for a marker and a few words
+	defaultQueue  = 1 << 10
+	maxQueueBytes = 2 << 20 // that may wait to be written: under load it is the most that an instance holds
+	batchSize     = 256
+	batchBytes    = 2 << 20 // of payloads; the last call of a batch may exceed it
+	batchDelay    = 50 * time.Millisecond
+	closeTimeout  = 10 * time.Second
 )
 
 // History is the history of calls. It is safe for concurrent use.
 type History struct {
-	o      Options
-	window int // bytes of a payload that are looked at
+	options Options
+	window  int // bytes of a payload that are looked at
 
-	pool    sync.Pool
-	queue   chan *entry
-	waiting atomic.Int64 // in queue, once all Records at work have returned
-	bytes   atomic.Int64 // in queue
-	dropped atomic.Uint64
-	begun   chan struct{} // something waits
-	filled  chan struct{} // a batch waits
-	flushes chan chan<- error
-	stop    chan context.Context
-	stopped chan struct{}
-	closing atomic.Bool
-	failing atomic.Bool
+	entryPool     sync.Pool
+	queue         chan *queuedCall
+	queuedCalls   atomic.Int64 // in queue, once all Records at work have returned
+	queuedBytes   atomic.Int64 // in queue
+	dropped       atomic.Uint64
+	firstQueued   chan struct{} // something waits
+	batchQueued   chan struct{} // a batch waits
+	flushRequests chan chan<- error
+	stop          chan context.Context
+	stopped       chan struct{}
+	closing       atomic.Bool
+	failing       atomic.Bool
 
-	missed tally // of calls that were dropped
+	droppedUsage tally // of calls that were dropped
 
-	insert, sum *sql.Stmt // the writer's own
+	insertCalls, addUsage *sql.Stmt // the writer's own
 }
 
-// entry is a call on its way to the database.
-type entry struct {
-	call   junctor.Call
-	buf    []byte // the beginning of params, then of result
-	params int    // how much of buf is params
-	cutP   bool   // buf does not hold all of params
-	cutR   bool   // likewise of result
-	sizeR  int    // of the whole result
-	sizeP  int
-	group  int // in its batch
+// queuedCall is a call on its way to the database.
+type queuedCall struct {
+	call        junctor.Call
+	payloads    []byte // the beginning of params, then of result
+	paramsLen   int    // how much of buf is params
+	cutP        bool   // buf does not hold all of params
+	cutR        bool   // likewise of result
+	resultSize  int    // of the whole result
+	paramsSize  int
+	groupNumber int // in its batch
 }
 
 // New starts a history over an open database. Close ends it.
@@ -107,7 +107,7 @@ func New(o Options) (*History, error) {
 	case o.Max == 0:
 		o.Max = defaultMax
 	case o.Max > 0:
-		o.Max = max(o.Max, leastMax)
+		o.Max = max(o.Max, minMax)
 	}
 	if o.Queue <= 0 {
 		o.Queue = defaultQueue
@@ -116,15 +116,15 @@ func New(o Options) (*History, error) {
 		o.Now = time.Now
 	}
 	h := &History{
-		o: o, queue: make(chan *entry, o.Queue),
-		begun: make(chan struct{}, 1), filled: make(chan struct{}, 1),
-		flushes: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
-		pool: sync.Pool{New: func() any { return new(entry) }},
+		options: o, queue: make(chan *queuedCall, o.Queue),
+		firstQueued: make(chan struct{}, 1), batchQueued: make(chan struct{}, 1),
+		flushRequests: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
+		entryPool: sync.Pool{New: func() any { return new(queuedCall) }},
 	}
 	if o.Max > 0 {
 		h.window = 2*o.Max + 4<<10
 	}
-	go h.write()
+	go h.runWriter()
 	return h, nil
 }
 
@@ -133,38 +133,38 @@ func New(o Options) (*History, error) {
 func (h *History) Record(c *junctor.Call, params, result []byte) {
 	p, r := min(len(params), h.window), min(len(result), h.window)
 	size := int64(p + r)
-	if h.closing.Load() || len(h.queue) == cap(h.queue) || h.bytes.Load()+size > queueBytes {
-		h.drop(c) // before anything of it was copied
+	if h.closing.Load() || len(h.queue) == cap(h.queue) || h.queuedBytes.Load()+size > maxQueueBytes {
+		h.dropCall(c) // before anything of it was copied
 		return
 	}
-	e, _ := h.pool.Get().(*entry)
+	e, _ := h.entryPool.Get().(*queuedCall)
 	e.call = *c
-	e.buf = slices.Grow(e.buf[:0], p+r)
-	e.buf = append(append(e.buf, params[:p]...), result[:r]...)
-	e.params, e.sizeP, e.sizeR, e.cutP, e.cutR = p, len(params), len(result), p < len(params), r < len(result)
-	h.bytes.Add(size)
+	e.payloads = slices.Grow(e.payloads[:0], p+r)
+	e.payloads = append(append(e.payloads, params[:p]...), result[:r]...)
+	e.paramsLen, e.paramsSize, e.resultSize, e.cutP, e.cutR = p, len(params), len(result), p < len(params), r < len(result)
+	h.queuedBytes.Add(size)
 	select {
 	case h.queue <- e:
 	default: // others were quicker
-		h.bytes.Add(-size)
-		h.pool.Put(e)
-		h.drop(c)
+		h.queuedBytes.Add(-size)
+		h.entryPool.Put(e)
+		h.dropCall(c)
 		return
 	}
 	// Waking the writer costs more than all of the above, so only the first
 	// call of a batch and the one that fills it do.
-	switch h.waiting.Add(1) {
+	switch h.queuedCalls.Add(1) {
 	case 1:
-		poke(h.begun)
+		signalChannel(h.firstQueued)
 	case batchSize:
-		poke(h.filled)
+		signalChannel(h.batchQueued)
 	}
 }
 
-// drop gives up the payload of a call, and counts it.
-func (h *History) drop(c *junctor.Call) {
+// dropCall gives up the payload of a call, and counts it.
+func (h *History) dropCall(c *junctor.Call) {
 	h.dropped.Add(1)
-	h.missed.add(c)
+	h.droppedUsage.add(c)
 }
 
 // Dropped is how many calls had to be dropped since the start.
@@ -179,9 +179,9 @@ func (h *History) Failing() bool { return h.failing.Load() }
 func (h *History) Flush(ctx context.Context) error {
 	done := make(chan error, 1)
 	select {
-	case h.flushes <- done:
+	case h.flushRequests <- done:
 	case <-h.stopped:
-		return closed()
+		return closedError()
 	case <-ctx.Done():
 		return junctor.AsError(ctx.Err())
 	}
@@ -200,31 +200,31 @@ func (h *History) Close(ctx context.Context) error {
 		<-h.stopped
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, closeWithin)
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	h.stop <- ctx
 	<-h.stopped
-	for _, stmt := range []*sql.Stmt{h.insert, h.sum} {
+	for _, stmt := range []*sql.Stmt{h.insertCalls, h.addUsage} {
 		if stmt != nil {
 			_ = stmt.Close() // the database follows
 		}
 	}
-	err := h.o.Read.Close()
-	if h.o.Read != h.o.Write {
-		err = errors.Join(err, h.o.Write.Close())
+	err := h.options.Read.Close()
+	if h.options.Read != h.options.Write {
+		err = errors.Join(err, h.options.Write.Close())
 	}
 	if err != nil {
-		return h.fail(ctx, err, "close the call history")
+		return h.wrapError(ctx, err, "close the call history")
 	}
 	return nil
 }
 
-func closed() error {
+func closedError() error {
 	return junctor.Errorf(junctor.CodeUnavailable, "the call history is closed: this instance is stopping")
 }
 
-// poke leaves a signal, unless one lies there already.
-func poke(c chan struct{}) {
+// signalChannel leaves a signal, unless one lies there already.
+func signalChannel(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

@@ -53,10 +53,10 @@ const (
 // end with what is redacted, in the order in which that must be done. ownKinds
 // says for Dialect.SelectRows which of them are texts and which numbers.
 const (
-	callColumns   = commonColumns + `, ` + ownColumns
-	commonColumns = `tenant_id, kind, door, server, version, issuer, subject, user_id, agent, view_id, room_id, status, code, attempts`
-	ownColumns    = `id, at, duration, bytes_in, bytes_out, admitted, connected, answered, params, result, name, reason`
-	ownKinds      = "tiiiiiii" + "tttt"
+	callColumnNames   = sharedColumnNames + `, ` + ownColumnNames
+	sharedColumnNames = `tenant_id, kind, door, server, version, issuer, subject, user_id, agent, view_id, room_id, status, code, attempts`
+	ownColumnNames    = `id, at, duration, bytes_in, bytes_out, admitted, connected, answered, params, result, name, reason`
+	ownColumnTypes    = "tiiiiiii" + "tttt"
 )
 
 // Query gives the calls that match and that access has, newest first, each with
@@ -99,16 +99,16 @@ func (h *History) queryInto(ctx context.Context, page *Page, access *junctor.Cal
 	if err != nil {
 		return last, 0, err
 	}
-	rows, err := h.o.Read.QueryContext(ctx, h.o.Dialect.Bind(`SELECT `+callColumns+` FROM history_calls WHERE `+where+
+	rows, err := h.options.Read.QueryContext(ctx, h.options.Dialect.Bind(`SELECT `+callColumnNames+` FROM history_calls WHERE `+where+
 		` ORDER BY at DESC, id DESC LIMIT ?`), append(args, candidates)...)
 	if err != nil {
-		return last, 0, h.fail(ctx, err, "read the call history")
+		return last, 0, h.wrapError(ctx, err, "read the call history")
 	}
 	defer rows.Close()
 	for rows.Next() && len(page.Calls) < enough {
 		e, err := scanEntry(rows)
 		if err != nil {
-			return last, n, h.fail(ctx, err, "read the call history")
+			return last, n, h.wrapError(ctx, err, "read the call history")
 		}
 		last = e
 		n++
@@ -118,7 +118,7 @@ func (h *History) queryInto(ctx context.Context, page *Page, access *junctor.Cal
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return last, n, h.fail(ctx, err, "read the call history")
+		return last, n, h.wrapError(ctx, err, "read the call history")
 	}
 	return last, n, nil
 }
@@ -126,13 +126,13 @@ func (h *History) queryInto(ctx context.Context, page *Page, access *junctor.Cal
 // Get gives one call; not_found when there is none of that id, or no longer, or
 // none that access has.
 func (h *History) Get(ctx context.Context, access junctor.CallAccess, id string) (Entry, error) {
-	e, err := scanEntry(h.o.Read.QueryRowContext(ctx, h.o.Dialect.Bind(`SELECT `+callColumns+` FROM history_calls WHERE tenant_id = ? AND id = ?`),
+	e, err := scanEntry(h.options.Read.QueryRowContext(ctx, h.options.Dialect.Bind(`SELECT `+callColumnNames+` FROM history_calls WHERE tenant_id = ? AND id = ?`),
 		string(access.Tenant()), id))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !access.Sees(&e.Call) {
 		return Entry{}, junctor.Errorf(junctor.CodeNotFound, "the history has no call %q", id)
 	}
 	if err != nil {
-		return Entry{}, h.fail(ctx, err, "read the call %q", id)
+		return Entry{}, h.wrapError(ctx, err, "read the call %q", id)
 	}
 	e.limit(&access)
 	return e, nil

@@ -176,13 +176,13 @@ func (r *redactor) unfinished(s []byte) []byte {
 // path is a way into JSON; * is every member or item.
 type path []string
 
-// ways are the paths to what is secret in the calls of one tool.
-type ways struct{ params, result []path }
+// secretPaths are the paths to what is secret in the calls of one tool.
+type secretPaths struct{ params, result []path }
 
-// waysOf takes the pointers into arguments and results. A structured result is
+// newSecretPaths takes the pointers into arguments and results. A structured result is
 // often told once more as text: pointers lead into that, too.
-func waysOf(arguments, result []string) ways {
-	return ways{
+func newSecretPaths(arguments, result []string) secretPaths {
+	return secretPaths{
 		params: parsePointers(arguments, "arguments"),
 		result: append(parsePointers(result, "structuredContent"), parsePointers(result, "content", "*", "text")...),
 	}

@@ -49,7 +49,7 @@ func TestRedactBySchema(t *testing.T) {
 	r.begin()
 	in := `{"name":"login","arguments":{"code":"open sesame","list":[{"k":"v1"},{"k":"v2"}],"a/b":"slash"}}`
 	want := `{"name":"login","arguments":{"code":"[redacted]","list":[{"k":"[redacted]"},{"k":"[redacted]"}],"a/b":"[redacted]"}}`
-	secret := waysOf([]string{"/code", "/list/*/k", "/a~1b"}, []string{"/answer"})
+	secret := newSecretPaths([]string{"/code", "/list/*/k", "/a~1b"}, []string{"/answer"})
 	if got := string(r.params([]byte(in), len(in), secret.params)); got != want {
 		t.Errorf("params\n got %s\nwant %s", got, want)
 	}
@@ -172,7 +172,7 @@ func TestNoSecretCrossesACut(t *testing.T) {
 			body = map[string]any{"text": string(inner)}
 		}
 		in, _ := json.Marshal(body)
-		r := newRedactor(rapid.IntRange(leastMax, 2000).Draw(rt, "max"))
+		r := newRedactor(rapid.IntRange(minMax, 2000).Draw(rt, "max"))
 		r.begin()
 		seen := rapid.IntRange(1, len(in)).Draw(rt, "seen")
 		got := string(r.params(in[:seen], len(in), nil))
@@ -196,9 +196,9 @@ func FuzzRedact(f *testing.F) {
 		if len(in) == 0 || missing < 0 {
 			return
 		}
-		r := newRedactor(min(max(most, leastMax), 1<<16))
+		r := newRedactor(min(max(most, minMax), 1<<16))
 		r.begin()
-		got := string(r.params(in, len(in)+missing, waysOf([]string{"/a/*", ""}, nil).params))
+		got := string(r.params(in, len(in)+missing, newSecretPaths([]string{"/a/*", ""}, nil).params))
 		if !json.Valid([]byte(got)) || len(got) > r.max {
 			t.Fatalf("%d bytes of %d: %q", len(got), r.max, got)
 		}

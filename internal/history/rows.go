@@ -6,82 +6,82 @@ import (
 	"unsafe"
 )
 
-// rowsSize is how many bytes of rows go into one statement, and a row more: as many
+// maxListBytes is how many bytes of rows go into one statement, and a row more: as many
 // as are written within a millisecond or two.
-const rowsSize = 32 << 10
+const maxListBytes = 32 << 10
 
-// rows gathers rows as JSON, lists in a list, that Dialect.SelectRows reads: one
+// jsonRows gathers rows as JSON, lists in a list, that Dialect.SelectRows reads: one
 // parameter for many rows, as one for every value costs more than the insert.
 // Its buffer is used again.
-type rows struct {
-	b      []byte
-	begin  int   // of the list that is being written
-	ends   []int // of those before
-	inside bool  // a row
+type jsonRows struct {
+	buf       []byte
+	listStart int   // of the list that is being written
+	listEnds  []int // of those before
+	inRow     bool  // a row
 }
 
 // reset empties the rows. A buffer that grew far is given up.
-func (r *rows) reset() {
-	if cap(r.b) > 4*batchBytes {
-		r.b = nil
+func (r *jsonRows) reset() {
+	if cap(r.buf) > 4*batchBytes {
+		r.buf = nil
 	}
-	r.b, r.begin, r.ends, r.inside = r.b[:0], 0, r.ends[:0], false
+	r.buf, r.listStart, r.listEnds, r.inRow = r.buf[:0], 0, r.listEnds[:0], false
 }
 
-// next is where a value begins.
-func (r *rows) next() {
+// beginValue is where a value begins.
+func (r *jsonRows) beginValue() {
 	switch {
-	case r.inside:
-		r.b = append(r.b, ',')
-	case len(r.b) > r.begin:
-		r.b = append(r.b, ',', '[')
+	case r.inRow:
+		r.buf = append(r.buf, ',')
+	case len(r.buf) > r.listStart:
+		r.buf = append(r.buf, ',', '[')
 	default:
-		r.b = append(r.b, '[', '[')
+		r.buf = append(r.buf, '[', '[')
 	}
-	r.inside = true
+	r.inRow = true
 }
 
-func (r *rows) int(n int64) {
-	r.next()
-	r.b = strconv.AppendInt(r.b, n, 10)
+func (r *jsonRows) addInt(n int64) {
+	r.beginValue()
+	r.buf = strconv.AppendInt(r.buf, n, 10)
 }
 
-func (r *rows) text(s string) {
-	r.next()
-	r.b, _ = quote(append(r.b, '"'), s, math.MaxInt)
-	r.b = append(r.b, '"')
+func (r *jsonRows) addText(s string) {
+	r.beginValue()
+	r.buf, _ = quote(append(r.buf, '"'), s, math.MaxInt)
+	r.buf = append(r.buf, '"')
 }
 
-func (r *rows) bytes(s []byte) {
-	r.next()
-	r.b, _ = quote(append(r.b, '"'), s, math.MaxInt)
-	r.b = append(r.b, '"')
+func (r *jsonRows) addBytes(s []byte) {
+	r.beginValue()
+	r.buf, _ = quote(append(r.buf, '"'), s, math.MaxInt)
+	r.buf = append(r.buf, '"')
 }
 
-// end ends a row.
-func (r *rows) end() {
-	r.b = append(r.b, ']')
-	r.inside = false
-	if len(r.b)-r.begin >= rowsSize {
-		r.close()
-	}
-}
-
-// close ends the list, if there is any.
-func (r *rows) close() {
-	if len(r.b) > r.begin {
-		r.b = append(r.b, ']')
-		r.begin = len(r.b)
-		r.ends = append(r.ends, r.begin)
+// endRow ends a row.
+func (r *jsonRows) endRow() {
+	r.buf = append(r.buf, ']')
+	r.inRow = false
+	if len(r.buf)-r.listStart >= maxListBytes {
+		r.closeList()
 	}
 }
 
-// each gives the lists, the last of which was closed, until one fails. They are
+// closeList ends the list, if there is any.
+func (r *jsonRows) closeList() {
+	if len(r.buf) > r.listStart {
+		r.buf = append(r.buf, ']')
+		r.listStart = len(r.buf)
+		r.listEnds = append(r.listEnds, r.listStart)
+	}
+}
+
+// eachList gives the lists, the last of which was closed, until one fails. They are
 // not copied: use must keep nothing of them.
-func (r *rows) each(use func(list string) error) error {
+func (r *jsonRows) eachList(use func(list string) error) error {
 	begin := 0
-	for _, end := range r.ends {
-		list := r.b[begin:end]
+	for _, end := range r.listEnds {
+		list := r.buf[begin:end]
 		if err := use(unsafe.String(unsafe.SliceData(list), len(list))); err != nil { //nolint:gosec // it does not change before reset
 			return err
 		}

@@ -10,25 +10,25 @@ import (
 
 func TestRowsComeInLists(t *testing.T) {
 	t.Parallel()
-	var r rows
+	var r jsonRows
 	odd := "a\"b\\c\n\x01é\x7f" + string([]byte{0xff})
 	for _, count := range []int{0, 1, 700, 3} { // used again and again
 		r.reset()
 		for n := range count {
-			r.int(int64(n))
-			r.text(odd)
-			r.bytes([]byte(strings.Repeat("x", 5000)))
-			r.end()
+			r.addInt(int64(n))
+			r.addText(odd)
+			r.addBytes([]byte(strings.Repeat("x", 5000)))
+			r.endRow()
 		}
-		r.close()
+		r.closeList()
 		next, lists := 0, 0
-		if err := r.each(func(list string) error {
+		if err := r.eachList(func(list string) error {
 			lists++
 			var got [][3]any
 			if err := json.Unmarshal([]byte(list), &got); err != nil {
 				return err
 			}
-			if len(list) > rowsSize+6000 {
+			if len(list) > maxListBytes+6000 {
 				return fmt.Errorf("a list of %d bytes", len(list))
 			}
 			for _, row := range got {
@@ -41,12 +41,12 @@ func TestRowsComeInLists(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if each := rowsSize/5000 + 1; next != count || lists != (count+each-1)/each {
+		if each := maxListBytes/5000 + 1; next != count || lists != (count+each-1)/each {
 			t.Errorf("%d rows in %d lists of %d", next, lists, count)
 		}
 	}
 	stop := errors.New("stop")
-	if err := r.each(func(string) error { return stop }); !errors.Is(err, stop) {
+	if err := r.eachList(func(string) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("went on: %v", err)
 	}
 }

@@ -123,7 +123,7 @@ func (t *tally) take() map[usageKey]*sums {
 func keyOf(c *junctor.Call) usageKey {
 	k := usageKey{
 		tenant: c.Tenant, day: dayOf(c.Start), server: c.Server, name: c.Name, door: string(c.Door),
-		issuer: keep(c.Issuer), subject: keep(c.Subject), user: keep(c.User), agent: keep(c.Agent),
+		issuer: storableText(c.Issuer), subject: storableText(c.Subject), user: storableText(c.User), agent: storableText(c.Agent),
 	}
 	switch {
 	case c.Kind != junctor.KindTool:
@@ -131,7 +131,7 @@ func keyOf(c *junctor.Call) usageKey {
 	case c.Server == "":
 		k.name = "(unknown)"
 	}
-	k.server, k.name = keep(k.server), keep(k.name)
+	k.server, k.name = storableText(k.server), storableText(k.name)
 	return k
 }
 
@@ -310,21 +310,21 @@ func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageF
 	} else {
 		query += ` ORDER BY SUM(calls) DESC, ` + grouped
 	}
-	rows, err := h.o.Read.QueryContext(ctx, h.o.Dialect.Bind(query), args...)
+	rows, err := h.options.Read.QueryContext(ctx, h.options.Dialect.Bind(query), args...)
 	if err != nil {
-		return nil, h.fail(ctx, err, "read the usage")
+		return nil, h.wrapError(ctx, err, "read the usage")
 	}
 	defer rows.Close()
 	var list []Usage
 	for rows.Next() {
 		u, err := scanUsage(rows, by)
 		if err != nil {
-			return nil, h.fail(ctx, err, "read the usage")
+			return nil, h.wrapError(ctx, err, "read the usage")
 		}
 		list = append(list, u)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, h.fail(ctx, err, "read the usage")
+		return nil, h.wrapError(ctx, err, "read the usage")
 	}
 	return list, nil
 }
