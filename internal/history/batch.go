@@ -124,22 +124,22 @@ func (b *batch) addEntry(h *History, e *queuedCall) {
 	row.addInt(c.Timing.Admitted.Microseconds())
 	row.addInt(c.Timing.Connected.Microseconds())
 	row.addInt(c.Timing.Answered.Microseconds())
-	r.begin()
+	r.reset()
 	if c.Keeper != nil {
 		for _, secret := range c.Keeper.Secrets() {
-			r.rememberText(secret)
+			r.rememberSecretText(secret)
 		}
 	}
 	if h.options.Max > 0 {
 		secret := b.secretPathsOf(h.options.Paths, c)
-		row.addBytes(r.params(e.payloads[:e.paramsLen], e.paramsSize, secret.params))
-		row.addBytes(r.result(e.payloads[e.paramsLen:], e.resultSize, secret.result))
+		row.addBytes(r.redactParams(e.payloads[:e.paramsLen], e.paramsSize, secret.params))
+		row.addBytes(r.redactResult(e.payloads[e.paramsLen:], e.resultSize, secret.result))
 	} else {
 		row.addText("")
 		row.addText("")
 	}
-	row.addBytes(storableBytes(r.text(c.Name)))
-	row.addBytes(storableBytes(r.text(c.Reason)))
+	row.addBytes(storableBytes(r.redactText(c.Name)))
+	row.addBytes(storableBytes(r.redactText(c.Reason)))
 	row.endRow()
 }
 

@@ -2,13 +2,13 @@ package history
 
 import "bytes"
 
-func (w *walk) array(paths []path, depth int) {
+func (w *jsonRedactor) copyArray(paths []jsonPath, depth int) {
 	w.out = append(w.out, '[')
 	w.pos++
-	w.open++
+	w.openContainers++
 	for n := 0; ; n++ {
-		if w.space(); w.pos >= len(w.src) {
-			w.end()
+		if w.skipSpace(); w.pos >= len(w.src) {
+			w.endEarly()
 			break
 		}
 		if w.src[w.pos] == ']' {
@@ -18,42 +18,42 @@ func (w *walk) array(paths []path, depth int) {
 		begin := len(w.out)
 		if n > 0 {
 			if w.src[w.pos] != ',' {
-				w.fail()
+				w.failNotJSON()
 				break
 			}
 			w.pos++
 			w.out = append(w.out, ',')
 		}
-		if !w.below(w.r.item(paths, n), depth) {
+		if !w.copyChild(w.redactor.descendItem(paths, n), depth) {
 			w.out = w.out[:begin]
 		}
 		if w.stopped {
 			break
 		}
 	}
-	w.close(']', `"`, `"`)
+	w.closeContainer(']', `"`, `"`)
 }
 
-// close ends a container, and says so where it is not all.
-func (w *walk) close(bracket byte, before, after string) {
-	w.open--
-	if w.stopped && !w.marked {
+// closeContainer ends a container, and says so where it is not all.
+func (w *jsonRedactor) closeContainer(bracket byte, before, after string) {
+	w.openContainers--
+	if w.stopped && !w.hasMarker {
 		if last := w.out[len(w.out)-1]; last != '{' && last != '[' {
 			w.out = append(w.out, ',')
 		}
-		w.mark(before, after)
+		w.writeMarker(before, after)
 	}
 	w.out = append(w.out, bracket)
 }
 
-func (w *walk) object(paths []path, depth int) {
+func (w *jsonRedactor) copyObject(paths []jsonPath, depth int) {
 	start := w.pos
 	w.out = append(w.out, '{')
 	w.pos++
-	w.open++
+	w.openContainers++
 	for n := 0; ; n++ {
-		if w.space(); w.pos >= len(w.src) {
-			w.end()
+		if w.skipSpace(); w.pos >= len(w.src) {
+			w.endEarly()
 			break
 		}
 		if w.src[w.pos] == '}' {
@@ -63,105 +63,107 @@ func (w *walk) object(paths []path, depth int) {
 		begin := len(w.out)
 		if n > 0 {
 			if w.src[w.pos] != ',' {
-				w.fail()
+				w.failNotJSON()
 				break
 			}
 			w.pos++
-			w.space()
+			w.skipSpace()
 			w.out = append(w.out, ',')
 		}
-		if !w.member(start, paths, depth) {
+		if !w.copyMember(start, paths, depth) {
 			w.out = w.out[:begin]
 		}
 		if w.stopped {
 			break
 		}
 	}
-	w.close('}', `"…":"`, `"`)
+	w.closeContainer('}', `"…":"`, `"`)
 }
 
-// member copies one member of the object that begins at start.
-func (w *walk) member(start int, paths []path, depth int) bool {
+// copyMember copies one member of the object that begins at start.
+func (w *jsonRedactor) copyMember(start int, paths []jsonPath, depth int) bool {
 	if w.pos >= len(w.src) {
-		return w.end()
+		return w.endEarly()
 	}
 	if w.src[w.pos] != '"' {
-		return w.fail()
+		return w.failNotJSON()
 	}
-	raw, whole, ok := w.str()
+	raw, whole, ok := w.readString()
 	if !ok {
 		return false
 	}
 	if !whole {
-		return w.end()
+		return w.endEarly()
 	}
-	defer w.r.release(len(w.r.scratch))
-	name, ok := w.r.unquote(raw)
+	defer w.redactor.releaseScratch(len(w.redactor.scratch))
+	name, ok := w.redactor.unquoteString(raw)
 	if !ok {
-		return w.fail()
+		return w.failNotJSON()
 	}
-	if w.space(); w.pos >= len(w.src) {
-		return w.end()
+	if w.skipSpace(); w.pos >= len(w.src) {
+		return w.endEarly()
 	}
 	if w.src[w.pos] != ':' {
-		return w.fail()
+		return w.failNotJSON()
 	}
 	w.pos++
-	shown, changed := w.r.clean(name)
+	shown, changed := w.redactor.cleanText(name)
 	w.changed = w.changed || changed
-	if !w.fits(len(shown) + 3) {
-		return w.full()
+	if !w.hasRoom(len(shown) + 3) {
+		return w.stopFull()
 	}
 	var fit bool
 	w.out = append(w.out, '"')
-	if w.out, fit = quote(w.out, shown, w.max-reserve-w.open-len(w.out)-2); !fit {
-		return w.full()
+	if w.out, fit = appendQuoted(w.out, shown, w.maxBytes-markerReserve-w.openContainers-len(w.out)-2); !fit {
+		return w.stopFull()
 	}
 	w.out = append(w.out, '"', ':')
-	if how := w.r.sensitive(name); how != plain {
-		return w.hide(how == soft)
+	if how := w.redactor.classifyName(name); how != notSecret {
+		return w.hideValue(how == secretText)
 	}
-	if isValue(name) && w.named(start) {
-		return w.hide(false)
+	if isPairValueName(name) && w.hasSecretNameSibling(start) {
+		return w.hideValue(false)
 	}
-	return w.below(w.r.into(paths, name), depth)
+	return w.copyChild(w.redactor.descendMember(paths, name), depth)
 }
 
-// below copies a value of a container, and takes its paths from the stack.
-func (w *walk) below(paths []path, depth int) bool {
-	defer func(length int) { w.r.rests = w.r.rests[:length] }(len(w.r.rests) - len(paths))
-	return w.value(paths, depth+1)
+// copyChild copies a value of a container, and takes its paths from the stack.
+func (w *jsonRedactor) copyChild(paths []jsonPath, depth int) bool {
+	defer func(length int) { w.redactor.pathStack = w.redactor.pathStack[:length] }(len(w.redactor.pathStack) - len(paths))
+	return w.copyValue(paths, depth+1)
 }
 
-// isValue says that a member's name is of a pair such as {"name": "Cookie",
+// isPairValueName says that a member's name is of a pair such as {"name": "Cookie",
 // "value": "..."}.
-func isValue(name []byte) bool { return isOne(name, "value", "values", "val", "content", "data") }
+func isPairValueName(name []byte) bool {
+	return equalsAnyFold(name, "value", "values", "val", "content", "data")
+}
 
-// named says that a sibling, in the object that begins at start, gives its
+// hasSecretNameSibling says that a sibling, in the object that begins at start, gives its
 // value a secret's name.
-func (w *walk) named(start int) bool {
-	defer w.r.release(len(w.r.scratch))
-	in := walk{r: w.r, src: w.src, pos: start + 1, cut: true}
+func (w *jsonRedactor) hasSecretNameSibling(start int) bool {
+	defer w.redactor.releaseScratch(len(w.redactor.scratch))
+	in := jsonRedactor{redactor: w.redactor, src: w.src, pos: start + 1, isTruncated: true}
 	for !in.stopped {
-		if in.space(); in.pos >= len(in.src) || in.src[in.pos] != '"' {
+		if in.skipSpace(); in.pos >= len(in.src) || in.src[in.pos] != '"' {
 			return false
 		}
-		raw, whole, ok := in.str()
-		name, fine := w.r.unquote(raw)
-		if in.space(); !ok || !whole || !fine || in.pos >= len(in.src) || in.src[in.pos] != ':' {
+		raw, whole, ok := in.readString()
+		name, fine := w.redactor.unquoteString(raw)
+		if in.skipSpace(); !ok || !whole || !fine || in.pos >= len(in.src) || in.src[in.pos] != ':' {
 			return false
 		}
 		in.pos++
-		in.space()
-		if isNaming(name) && in.pos < len(in.src) && in.src[in.pos] == '"' {
-			raw, whole, ok := in.str()
-			if value, fine := w.r.unquote(raw); ok && whole && fine && w.r.sensitive(value) != plain {
+		in.skipSpace()
+		if isPairKeyName(name) && in.pos < len(in.src) && in.src[in.pos] == '"' {
+			raw, whole, ok := in.readString()
+			if value, fine := w.redactor.unquoteString(raw); ok && whole && fine && w.redactor.classifyName(value) != notSecret {
 				return true
 			}
-		} else if !in.pass() {
+		} else if !in.skipValue() {
 			return false
 		}
-		if in.space(); in.pos >= len(in.src) || in.src[in.pos] != ',' {
+		if in.skipSpace(); in.pos >= len(in.src) || in.src[in.pos] != ',' {
 			return false
 		}
 		in.pos++
@@ -169,12 +171,12 @@ func (w *walk) named(start int) bool {
 	return false
 }
 
-func isNaming(name []byte) bool {
-	return isOne(name, "name", "key", "header", "field", "variable", "id", "label")
+func isPairKeyName(name []byte) bool {
+	return equalsAnyFold(name, "name", "key", "header", "field", "variable", "id", "label")
 }
 
-// isOne says that a name is one of some, in any case.
-func isOne(name []byte, of ...string) bool {
+// equalsAnyFold says that a name is one of some, in any case.
+func equalsAnyFold(name []byte, of ...string) bool {
 	for _, n := range of {
 		if len(n) == len(name) && bytes.EqualFold(name, []byte(n)) {
 			return true

@@ -1,44 +1,44 @@
 package history
 
-// hide passes over a value and writes that it was there. Values that say nothing
+// hideValue passes over a value and writes that it was there. Values that say nothing
 // stay: null and booleans, and numbers where the name is a weak reason.
-func (w *walk) hide(soft bool) bool {
-	w.space()
+func (w *jsonRedactor) hideValue(soft bool) bool {
+	w.skipSpace()
 	if w.pos >= len(w.src) {
-		return w.end()
+		return w.endEarly()
 	}
 	if c := w.src[w.pos]; c != '"' && c != '{' && c != '[' {
-		token, ok := w.token()
+		token, ok := w.readToken()
 		if !ok {
 			return false
 		}
 		if c == 't' || c == 'f' || c == 'n' || soft {
-			if !w.fits(len(token)) {
-				return w.full()
+			if !w.hasRoom(len(token)) {
+				return w.stopFull()
 			}
 			w.out = append(w.out, token...)
 			return true
 		}
-		w.r.remember(token)
+		w.redactor.rememberSecret(token)
 	} else {
-		w.skip()
-		if w.bad {
+		w.skipSecret()
+		if w.notJSON {
 			return false
 		}
 	}
 	w.changed = true
-	if len(w.out)+len(redacted)+2 > w.max-w.open-reserve {
-		return w.full()
+	if len(w.out)+len(redactedMark)+2 > w.maxBytes-w.openContainers-markerReserve {
+		return w.stopFull()
 	}
-	w.out = append(w.out, `"`+redacted+`"`...)
+	w.out = append(w.out, `"`+redactedMark+`"`...)
 	return true
 }
 
-// skip passes over a string or container and remembers the texts in it.
-func (w *walk) skip() {
+// skipSecret passes over a string or container and remembers the texts in it.
+func (w *jsonRedactor) skipSecret() {
 	for depth := 0; ; {
-		if w.space(); w.pos >= len(w.src) {
-			w.end()
+		if w.skipSpace(); w.pos >= len(w.src) {
+			w.endEarly()
 			return
 		}
 		switch w.src[w.pos] {
@@ -49,15 +49,15 @@ func (w *walk) skip() {
 			depth--
 			w.pos++
 		case '"':
-			raw, whole, ok := w.str()
+			raw, whole, ok := w.readString()
 			if !ok {
 				return
 			}
-			begin := len(w.r.scratch)
-			if s, ok := w.r.unquote(raw); ok && whole && !w.isName() {
+			begin := len(w.redactor.scratch)
+			if s, ok := w.redactor.unquoteString(raw); ok && whole && !w.isMemberName() {
 				w.rememberAll(s)
 			}
-			w.r.release(begin)
+			w.redactor.releaseScratch(begin)
 			w.stopped = w.stopped || !whole
 		default:
 			w.pos++
@@ -68,23 +68,23 @@ func (w *walk) skip() {
 	}
 }
 
-// isName says that a colon follows: the string was a member's name.
-func (w *walk) isName() bool {
-	w.space()
+// isMemberName says that a colon follows: the string was a member's name.
+func (w *jsonRedactor) isMemberName() bool {
+	w.skipSpace()
 	return w.pos < len(w.src) && w.src[w.pos] == ':'
 }
 
 // rememberAll notes a secret text, and where it is JSON the texts in it.
-func (w *walk) rememberAll(s []byte) {
-	w.r.remember(s)
-	if w.nested < mostNested && container(s) {
-		in := walk{r: w.r, src: s, size: len(s), nested: w.nested + 1}
-		in.skip()
+func (w *jsonRedactor) rememberAll(s []byte) {
+	w.redactor.rememberSecret(s)
+	if w.nesting < maxNesting && mayBeContainer(s) {
+		in := jsonRedactor{redactor: w.redactor, src: s, totalSize: len(s), nesting: w.nesting + 1}
+		in.skipSecret()
 	}
 }
 
-// pass passes over a value without remembering anything of it.
-func (w *walk) pass() bool {
+// skipValue passes over a value without remembering anything of it.
+func (w *jsonRedactor) skipValue() bool {
 	for depth := 0; w.pos < len(w.src); {
 		switch w.src[w.pos] {
 		case '{', '[':
@@ -97,7 +97,7 @@ func (w *walk) pass() bool {
 			depth--
 			w.pos++
 		case '"':
-			if _, whole, ok := w.str(); !ok || !whole {
+			if _, whole, ok := w.readString(); !ok || !whole {
 				return false
 			}
 		case ',':

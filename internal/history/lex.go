@@ -7,28 +7,28 @@ import (
 	"unicode/utf8"
 )
 
-// token reads a number, true, false or null.
-func (w *walk) token() ([]byte, bool) {
+// readToken reads a number, true, false or null.
+func (w *jsonRedactor) readToken() ([]byte, bool) {
 	start := w.pos
 	for w.pos < len(w.src) && strings.IndexByte(",]} \t\r\n:\"[{", w.src[w.pos]) < 0 {
 		w.pos++
 	}
 	token := w.src[start:w.pos]
-	if w.pos == len(w.src) && w.cut {
-		return nil, w.end() // it may go on
+	if w.pos == len(w.src) && w.isTruncated {
+		return nil, w.endEarly() // it may go on
 	}
 	switch string(token) {
 	case "true", "false", "null":
 		return token, true
 	}
-	if !number(token) {
-		return nil, w.fail()
+	if !isJSONNumber(token) {
+		return nil, w.failNotJSON()
 	}
 	return token, true
 }
 
-// number says whether b is a number of JSON.
-func number(b []byte) bool {
+// isJSONNumber says whether b is a number of JSON.
+func isJSONNumber(b []byte) bool {
 	if len(b) > 0 && b[0] == '-' {
 		b = b[1:]
 	}
@@ -59,8 +59,8 @@ func number(b []byte) bool {
 	return len(b) == 0
 }
 
-// str reads a string: what lies between its quotes, and whether it is whole.
-func (w *walk) str() (raw []byte, whole, ok bool) {
+// readString reads a string: what lies between its quotes, and whether it is whole.
+func (w *jsonRedactor) readString() (raw []byte, whole, ok bool) {
 	w.pos++
 	start := w.pos
 	for {
@@ -75,15 +75,15 @@ func (w *walk) str() (raw []byte, whole, ok bool) {
 		}
 	}
 	w.pos = len(w.src)
-	if !w.cut {
-		return nil, false, w.fail()
+	if !w.isTruncated {
+		return nil, false, w.failNotJSON()
 	}
 	return w.src[start:], false, true
 }
 
-// unquote decodes what lies between the quotes of a string, of which the end
+// unquoteString decodes what lies between the quotes of a string, of which the end
 // may be missing. It is good until its place is released.
-func (r *redactor) unquote(raw []byte) ([]byte, bool) {
+func (r *redactor) unquoteString(raw []byte) ([]byte, bool) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw, true
 	}
@@ -110,7 +110,7 @@ func (r *redactor) unquote(raw []byte) ([]byte, bool) {
 		case 't':
 			out = append(out, '\t')
 		case 'u':
-			char, n, ok := escaped(raw[i-1:])
+			char, n, ok := decodeUnicodeEscape(raw[i-1:])
 			if !ok {
 				return nil, false
 			}
@@ -124,10 +124,10 @@ func (r *redactor) unquote(raw []byte) ([]byte, bool) {
 	return out[begin:], true
 }
 
-// escaped decodes a \u at the beginning of b, with the one that follows where
+// decodeUnicodeEscape decodes a \u at the beginning of b, with the one that follows where
 // two make one character, and says how many bytes that were. Where b ends too
 // early all of it is taken.
-func escaped(b []byte) (r rune, n int, ok bool) {
+func decodeUnicodeEscape(b []byte) (r rune, n int, ok bool) {
 	if len(b) < 6 {
 		return utf8.RuneError, len(b), true
 	}

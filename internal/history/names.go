@@ -6,14 +6,14 @@ import "strings"
 type secrecy uint8
 
 const (
-	plain secrecy = iota // says nothing
-	soft                 // a text is secret; a number is a count
-	hard
+	notSecret  secrecy = iota // says nothing
+	secretText                // a text is secret; a number is a count
+	secretValue
 )
 
-// secrecyOf judges a name. Case and signs do not matter: api_key, API-Key and
+// classifySecretName judges a name. Case and signs do not matter: api_key, API-Key and
 // apiKey are one name.
-func secrecyOf(name []byte) secrecy {
+func classifySecretName(name []byte) secrecy {
 	var letters [128]byte
 	k := 0
 	for _, c := range name[:min(len(name), len(letters))] {
@@ -28,7 +28,7 @@ func secrecyOf(name []byte) secrecy {
 	n := string(letters[:k])
 	switch n {
 	case "pass", "pw", "pin", "otp", "totp", "mfa", "cvv", "cvc", "ssn", "auth", "sid", "sas", "pem", "dsn":
-		return hard
+		return secretValue
 	}
 	for _, part := range []string{
 		"password", "passwd", "passphrase", "passcode", "passwort", "pwd", "secret", "credential", "apikey", "privatekey", "accesskey",
@@ -37,11 +37,11 @@ func secrecyOf(name []byte) secrecy {
 		"creditcard", "cardnumber", "serviceaccount", "requeststate",
 	} {
 		if strings.Contains(n, part) && !strings.Contains(n, "secretar") {
-			return hard
+			return secretValue
 		}
 	}
 	if strings.Contains(n, "token") && !strings.Contains(n, "tokeniz") || n == "session" || n == "sessions" || strings.HasSuffix(n, "session") {
-		return soft
+		return secretText
 	}
-	return plain
+	return notSecret
 }

@@ -9,126 +9,128 @@ import (
 )
 
 const (
-	redacted = "[redacted]"
-	// knownLeast is the length from which on a value that was redacted is
+	redactedMark = "[redacted]"
+	// minKnownSecret is the length from which on a value that was redacted is
 	// looked for elsewhere: shorter ones are words of the language.
-	knownLeast = 6
-	knownMost  = 64 // values that are looked for
-	mostDepth  = 64 // of containers that are kept
-	mostNested = 3  // of JSON inside strings inside JSON
+	minKnownSecret  = 6
+	maxKnownSecrets = 64 // values that are looked for
+	maxDepth        = 64 // of containers that are kept
+	maxNesting      = 3  // of JSON inside strings inside JSON
 )
 
 // redactor makes what is kept of a call's payloads. One goroutine uses it. What
 // it gives lies in buffers that it uses again.
 type redactor struct {
-	max   int
-	found detector
-	names map[string]secrecy // what names were found to be
+	maxBytes  int
+	detector  detector
+	nameCache map[string]secrecy // what names were found to be
 
-	known   [][]byte // values of this call that are secret
-	values  []byte   // holds them
-	scratch []byte   // a stack of texts that were decoded or cleaned
-	rests   []path   // a stack of what is left of paths
-	outs    [mostNested + 1][]byte
+	knownSecrets [][]byte   // values of this call that are secret
+	secretBytes  []byte     // holds them
+	scratch      []byte     // a stack of texts that were decoded or cleaned
+	pathStack    []jsonPath // a stack of what is left of paths
+	outputs      [maxNesting + 1][]byte
 }
 
 func newRedactor(most int) *redactor {
-	return &redactor{max: most, found: newDetector(), names: map[string]secrecy{}}
+	return &redactor{maxBytes: most, detector: newDetector(), nameCache: map[string]secrecy{}}
 }
 
-// begin forgets the call before.
-func (r *redactor) begin() { r.known, r.values, r.scratch = r.known[:0], r.values[:0], r.scratch[:0] }
+// reset forgets the call before.
+func (r *redactor) reset() {
+	r.knownSecrets, r.secretBytes, r.scratch = r.knownSecrets[:0], r.secretBytes[:0], r.scratch[:0]
+}
 
-// release gives up the texts that were made since the scratch had that length.
+// releaseScratch gives up the texts that were made since the scratch had that length.
 // Where it had to grow meanwhile, older texts live on in what it was before.
-func (r *redactor) release(length int) { r.scratch = r.scratch[:length] }
+func (r *redactor) releaseScratch(length int) { r.scratch = r.scratch[:length] }
 
-// params gives what is kept of the beginning of the parameters, which have size
+// redactParams gives what is kept of the beginning of the parameters, which have size
 // bytes in all. paths lead to what is secret in them. It is good until more is
 // asked for.
-func (r *redactor) params(src []byte, size int, paths []path) []byte {
-	n := len(r.known)
-	text := r.json(src, size, paths)
-	if len(r.known) > n { // a value may appear before the name that gives it away
-		text = r.json(src, size, paths)
+func (r *redactor) redactParams(src []byte, size int, paths []jsonPath) []byte {
+	n := len(r.knownSecrets)
+	text := r.redactJSON(src, size, paths)
+	if len(r.knownSecrets) > n { // a value may appear before the name that gives it away
+		text = r.redactJSON(src, size, paths)
 	}
 	return text
 }
 
-// result is params for a result.
-func (r *redactor) result(src []byte, size int, paths []path) []byte {
-	return r.json(src, size, paths)
+// redactResult is params for a result.
+func (r *redactor) redactResult(src []byte, size int, paths []jsonPath) []byte {
+	return r.redactJSON(src, size, paths)
 }
 
-// text gives a lone text without what is secret in it. It is good until begin.
-func (r *redactor) text(s string) []byte {
+// redactText gives a lone text without what is secret in it. It is good until begin.
+func (r *redactor) redactText(s string) []byte {
 	begin := len(r.scratch)
 	r.scratch = append(r.scratch, s...)
-	clean, _ := r.clean(r.scratch[begin:])
+	clean, _ := r.cleanText(r.scratch[begin:])
 	return clean
 }
 
-func (r *redactor) json(src []byte, size int, paths []path) []byte {
+func (r *redactor) redactJSON(src []byte, size int, paths []jsonPath) []byte {
 	if len(src) == 0 {
 		return nil
 	}
-	w := walk{r: r, src: src, size: size, cut: len(src) < size, max: r.max, out: r.outs[0][:0]}
+	w := jsonRedactor{redactor: r, src: src, totalSize: size, isTruncated: len(src) < size, maxBytes: r.maxBytes, out: r.outputs[0][:0]}
 	defer func(length int) {
-		r.outs[0] = w.out
-		r.release(length)
+		r.outputs[0] = w.out
+		r.releaseScratch(length)
 	}(len(r.scratch))
-	w.value(paths, 0)
-	if w.space(); !w.stopped && w.pos < len(w.src) {
-		w.bad = true // something follows the value
+	w.copyValue(paths, 0)
+	if w.skipSpace(); !w.stopped && w.pos < len(w.src) {
+		w.notJSON = true // something follows the value
 	}
-	if !w.bad && len(w.out) == 0 {
-		w.out = append(marker(append(w.out, '"'), size), '"')
+	if !w.notJSON && len(w.out) == 0 {
+		w.out = append(appendCutMarker(append(w.out, '"'), size), '"')
 	}
-	if !w.bad {
+	if !w.notJSON {
 		return w.out
 	}
 	// It is not JSON: kept as a text.
-	w = walk{r: r, size: size, cut: w.cut, max: r.max, out: w.out[:0]}
-	w.text(bytes.ToValidUTF8(src, []byte("\uFFFD")), !w.cut)
+	w = jsonRedactor{redactor: r, totalSize: size, isTruncated: w.isTruncated, maxBytes: r.maxBytes, out: w.out[:0]}
+	w.writeText(bytes.ToValidUTF8(src, []byte("\uFFFD")), !w.isTruncated)
 	return w.out
 }
 
-// remember notes a value that is secret.
-func (r *redactor) remember(value []byte) {
-	if len(value) < knownLeast || len(r.known) == knownMost {
+// rememberSecret notes a value that is secret.
+func (r *redactor) rememberSecret(value []byte) {
+	if len(value) < minKnownSecret || len(r.knownSecrets) == maxKnownSecrets {
 		return
 	}
-	for _, v := range r.known {
+	for _, v := range r.knownSecrets {
 		if bytes.Equal(v, value) {
 			return
 		}
 	}
-	begin := len(r.values)
-	r.values = append(r.values, value...)
-	r.known = append(r.known, r.values[begin:])
+	begin := len(r.secretBytes)
+	r.secretBytes = append(r.secretBytes, value...)
+	r.knownSecrets = append(r.knownSecrets, r.secretBytes[begin:])
 }
 
-// rememberText is remember for a text.
-func (r *redactor) rememberText(value string) {
+// rememberSecretText is remember for a text.
+func (r *redactor) rememberSecretText(value string) {
 	begin := len(r.scratch)
 	r.scratch = append(r.scratch, value...)
-	r.remember(r.scratch[begin:])
-	r.release(begin)
+	r.rememberSecret(r.scratch[begin:])
+	r.releaseScratch(begin)
 }
 
-// clean gives a text without the values known to be secret and without what
+// cleanText gives a text without the values known to be secret and without what
 // looks like a secret, and says whether anything was. It is s itself, or lies in
 // the scratch.
-func (r *redactor) clean(s []byte) ([]byte, bool) {
+func (r *redactor) cleanText(s []byte) ([]byte, bool) {
 	changed := false
-	for _, v := range r.known {
+	for _, v := range r.knownSecrets {
 		at := bytes.Index(s, v)
 		if at < 0 {
 			continue
 		}
 		begin := len(r.scratch)
 		for ; at >= 0; at = bytes.Index(s, v) {
-			r.scratch = append(append(r.scratch, s[:at]...), redacted...)
+			r.scratch = append(append(r.scratch, s[:at]...), redactedMark...)
 			s = s[at+len(v):]
 		}
 		r.scratch = append(r.scratch, s...)
@@ -136,33 +138,33 @@ func (r *redactor) clean(s []byte) ([]byte, bool) {
 	}
 	begin := len(r.scratch)
 	var found bool
-	if r.scratch, found = r.found.clean(r.scratch, s, r.sensitive); found {
+	if r.scratch, found = r.detector.cleanText(r.scratch, s, r.classifyName); found {
 		return r.scratch[begin:], true
 	}
 	return s, changed
 }
 
-// sensitive says how secret the value of a name is.
-func (r *redactor) sensitive(name []byte) secrecy {
-	if s, ok := r.names[string(name)]; ok {
+// classifyName says how secret the value of a name is.
+func (r *redactor) classifyName(name []byte) secrecy {
+	if s, ok := r.nameCache[string(name)]; ok {
 		return s
 	}
-	s := secrecyOf(name)
-	if len(r.names) < 4096 && len(name) <= 64 {
-		r.names[string(name)] = s
+	s := classifySecretName(name)
+	if len(r.nameCache) < 4096 && len(name) <= 64 {
+		r.nameCache[string(name)] = s
 	}
 	return s
 }
 
-// unfinished gives the part of a text, of which more follows, that can be
+// trimUnjudgeable gives the part of a text, of which more follows, that can be
 // judged: its last word may be half a secret, its end the beginning of one.
-func (r *redactor) unfinished(s []byte) []byte {
+func (r *redactor) trimUnjudgeable(s []byte) []byte {
 	if i := bytes.LastIndexAny(s, " \t\r\n"); i >= 0 {
 		s = s[:i]
 	} else {
 		return nil
 	}
-	for _, v := range r.known {
+	for _, v := range r.knownSecrets {
 		for n := min(len(v)-1, len(s)); n > 2; n-- {
 			if bytes.HasSuffix(s, v[:n]) {
 				s = s[:len(s)-n]
@@ -173,11 +175,11 @@ func (r *redactor) unfinished(s []byte) []byte {
 	return s
 }
 
-// path is a way into JSON; * is every member or item.
-type path []string
+// jsonPath is a way into JSON; * is every member or item.
+type jsonPath []string
 
 // secretPaths are the paths to what is secret in the calls of one tool.
-type secretPaths struct{ params, result []path }
+type secretPaths struct{ params, result []jsonPath }
 
 // newSecretPaths takes the pointers into arguments and results. A structured result is
 // often told once more as text: pointers lead into that, too.
@@ -188,10 +190,10 @@ func newSecretPaths(arguments, result []string) secretPaths {
 	}
 }
 
-func parsePointers(pointers []string, below ...string) []path {
-	paths := make([]path, 0, len(pointers))
+func parsePointers(pointers []string, below ...string) []jsonPath {
+	paths := make([]jsonPath, 0, len(pointers))
 	for _, p := range pointers {
-		way := slices.Clone(path(below))
+		way := slices.Clone(jsonPath(below))
 		for i, segment := range strings.Split(p, "/") {
 			if i > 0 { // a pointer begins with a slash, or is empty
 				way = append(way, strings.NewReplacer("~1", "/", "~0", "~").Replace(segment))
@@ -202,40 +204,40 @@ func parsePointers(pointers []string, below ...string) []path {
 	return paths
 }
 
-// into gives the rest of the paths that lead through a member. It lies on the
+// descendMember gives the rest of the paths that lead through a member. It lies on the
 // stack of rests.
-func (r *redactor) into(paths []path, name []byte) []path {
-	begin := len(r.rests)
+func (r *redactor) descendMember(paths []jsonPath, name []byte) []jsonPath {
+	begin := len(r.pathStack)
 	for _, p := range paths {
 		if len(p) > 0 && (p[0] == string(name) || p[0] == "*") {
-			r.rests = append(r.rests, p[1:])
+			r.pathStack = append(r.pathStack, p[1:])
 		}
 	}
-	return r.rests[begin:]
+	return r.pathStack[begin:]
 }
 
-// item gives the rest of the paths that lead through an item of an array.
-func (r *redactor) item(paths []path, n int) []path {
+// descendItem gives the rest of the paths that lead through an item of an array.
+func (r *redactor) descendItem(paths []jsonPath, n int) []jsonPath {
 	if len(paths) == 0 {
 		return nil
 	}
 	var digits [20]byte
-	return r.into(paths, strconv.AppendInt(digits[:0], int64(n), 10))
+	return r.descendMember(paths, strconv.AppendInt(digits[:0], int64(n), 10))
 }
 
-// arrived says whether one of the paths ends here.
-func arrived(paths []path) bool {
-	return slices.ContainsFunc(paths, func(p path) bool { return len(p) == 0 })
+// endsHere says whether one of the paths ends here.
+func endsHere(paths []jsonPath) bool {
+	return slices.ContainsFunc(paths, func(p jsonPath) bool { return len(p) == 0 })
 }
 
-// marker appends that something was cut, and how long it was.
-func marker(dst []byte, size int) []byte {
+// appendCutMarker appends that something was cut, and how long it was.
+func appendCutMarker(dst []byte, size int) []byte {
 	return append(strconv.AppendInt(append(dst, "[cut: "...), int64(size), 10), " bytes in all]"...)
 }
 
-// quote appends s as a JSON string without its quotes, as far as it fits into
+// appendQuoted appends s as a JSON string without its quotes, as far as it fits into
 // room, and says whether all of it did.
-func quote[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
+func appendQuoted[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
 	const hex = "0123456789abcdef"
 	for i := 0; i < len(s); {
 		plain := i

@@ -15,10 +15,10 @@ func TestRedactingAllocatesNothing(t *testing.T) {
 	}
 	once := func() {
 		for _, in := range inputs {
-			r.begin()
-			r.params(in, len(in), secrets.params)
-			r.result(in[:len(in)/2], len(in), secrets.result)
-			r.text("no such door: password=open")
+			r.reset()
+			r.redactParams(in, len(in), secrets.params)
+			r.redactResult(in[:len(in)/2], len(in), secrets.result)
+			r.redactText("no such door: password=open")
 		}
 	}
 	once()

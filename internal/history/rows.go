@@ -48,13 +48,13 @@ func (r *jsonRows) addInt(n int64) {
 
 func (r *jsonRows) addText(s string) {
 	r.beginValue()
-	r.buf, _ = quote(append(r.buf, '"'), s, math.MaxInt)
+	r.buf, _ = appendQuoted(append(r.buf, '"'), s, math.MaxInt)
 	r.buf = append(r.buf, '"')
 }
 
 func (r *jsonRows) addBytes(s []byte) {
 	r.beginValue()
-	r.buf, _ = quote(append(r.buf, '"'), s, math.MaxInt)
+	r.buf, _ = appendQuoted(append(r.buf, '"'), s, math.MaxInt)
 	r.buf = append(r.buf, '"')
 }
 

@@ -7,7 +7,7 @@ import "strings"
 // taking a word for secret.
 func Suspects(words []string) []int {
 	var out []int
-	for i, masked := range MaskWords(words, redacted) {
+	for i, masked := range MaskWords(words, redactedMark) {
 		if masked != words[i] {
 			out = append(out, i)
 		}
@@ -23,14 +23,14 @@ func MaskWords(words []string, mask string) []string {
 	out := make([]string, len(words))
 	for i, word := range words {
 		out[i] = word
-		if text, secret := found.clean(nil, []byte(word), secrecyOf); secret {
-			out[i] = strings.ReplaceAll(string(text), redacted, mask)
-		} else if name, value, ok := strings.Cut(word, "="); ok && value != "" && secrecyOf([]byte(name)) != plain {
+		if text, secret := found.cleanText(nil, []byte(word), classifySecretName); secret {
+			out[i] = strings.ReplaceAll(string(text), redactedMark, mask)
+		} else if name, value, ok := strings.Cut(word, "="); ok && value != "" && classifySecretName([]byte(name)) != notSecret {
 			out[i] = name + "=" + mask // shorter than what clean looks at
 		}
 		if i > 0 && !strings.HasPrefix(word, "-") {
 			option, ok := strings.CutPrefix(words[i-1], "-")
-			if ok && !strings.Contains(option, "=") && secrecyOf([]byte(option)) != plain {
+			if ok && !strings.Contains(option, "=") && classifySecretName([]byte(option)) != notSecret {
 				out[i] = mask
 			}
 		}

@@ -5,31 +5,31 @@ import (
 	"unicode/utf8"
 )
 
-// reserve is the room that is kept for a marker.
-const reserve = 64
+// markerReserve is the room that is kept for a marker.
+const markerReserve = 64
 
-// walk goes through JSON once, of which the end may be missing, and writes what
+// jsonRedactor goes through JSON once, of which the end may be missing, and writes what
 // may be kept of it: always whole JSON, of max bytes at most. Nothing is
 // written before it was judged, and what is cut off at the end of the input is
 // not written at all.
-type walk struct {
-	r      *redactor
-	src    []byte
-	pos    int
-	size   int  // of the whole
-	cut    bool // src is not the whole
-	max    int
-	nested int // how many strings this JSON lies in
+type jsonRedactor struct {
+	redactor    *redactor
+	src         []byte
+	pos         int
+	totalSize   int  // of the whole
+	isTruncated bool // src is not the whole
+	maxBytes    int
+	nesting     int // how many strings this JSON lies in
 
-	out     []byte
-	open    int  // containers to be closed
-	changed bool // something was redacted
-	stopped bool // no more is read: out is full, or src at its end
-	bad     bool // src is not JSON
-	marked  bool // out says that it was cut
+	out            []byte
+	openContainers int  // containers to be closed
+	changed        bool // something was redacted
+	stopped        bool // no more is read: out is full, or src at its end
+	notJSON        bool // src is not JSON
+	hasMarker      bool // out says that it was cut
 }
 
-func (w *walk) space() {
+func (w *jsonRedactor) skipSpace() {
 	for w.pos < len(w.src) {
 		switch w.src[w.pos] {
 		case ' ', '\t', '\r', '\n':
@@ -40,100 +40,102 @@ func (w *walk) space() {
 	}
 }
 
-// fits says whether n more bytes have room beside what must still be written.
-func (w *walk) fits(n int) bool { return len(w.out)+n <= w.max-reserve-w.open }
+// hasRoom says whether n more bytes have room beside what must still be written.
+func (w *jsonRedactor) hasRoom(n int) bool {
+	return len(w.out)+n <= w.maxBytes-markerReserve-w.openContainers
+}
 
-// end is where src ends too early: fine when it was cut, else it is not JSON.
-func (w *walk) end() bool {
+// endEarly is where src ends too early: fine when it was cut, else it is not JSON.
+func (w *jsonRedactor) endEarly() bool {
 	w.stopped = true
-	if !w.cut {
-		w.bad = true
+	if !w.isTruncated {
+		w.notJSON = true
 	}
 	return false
 }
 
-func (w *walk) fail() bool {
-	w.bad, w.stopped = true, true
+func (w *jsonRedactor) failNotJSON() bool {
+	w.notJSON, w.stopped = true, true
 	return false
 }
 
-func (w *walk) full() bool {
+func (w *jsonRedactor) stopFull() bool {
 	w.stopped = true
 	return false
 }
 
-// value copies the next value and says whether it wrote one.
-func (w *walk) value(paths []path, depth int) bool {
-	w.space()
+// copyValue copies the next value and says whether it wrote one.
+func (w *jsonRedactor) copyValue(paths []jsonPath, depth int) bool {
+	w.skipSpace()
 	if w.pos >= len(w.src) {
-		return w.end()
+		return w.endEarly()
 	}
-	if arrived(paths) {
-		return w.hide(false)
+	if endsHere(paths) {
+		return w.hideValue(false)
 	}
 	switch w.src[w.pos] {
 	case '{', '[':
-		if depth >= mostDepth {
-			return w.full()
+		if depth >= maxDepth {
+			return w.stopFull()
 		}
-		if !w.fits(1) {
-			return w.full()
+		if !w.hasRoom(1) {
+			return w.stopFull()
 		}
 		if w.src[w.pos] == '{' {
-			w.object(paths, depth)
+			w.copyObject(paths, depth)
 		} else {
-			w.array(paths, depth)
+			w.copyArray(paths, depth)
 		}
-		return !w.bad
+		return !w.notJSON
 	case '"':
-		raw, whole, ok := w.str()
+		raw, whole, ok := w.readString()
 		if !ok {
 			return false
 		}
-		return w.stringValue(raw, whole, paths)
+		return w.copyString(raw, whole, paths)
 	}
-	token, ok := w.token()
+	token, ok := w.readToken()
 	if !ok {
 		return false
 	}
-	if !w.fits(len(token)) {
-		return w.full()
+	if !w.hasRoom(len(token)) {
+		return w.stopFull()
 	}
 	w.out = append(w.out, token...)
 	return true
 }
 
-// stringValue writes a string that was read.
-func (w *walk) stringValue(raw []byte, whole bool, paths []path) bool {
-	if whole && len(raw) < 8 && len(w.r.known) == 0 && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) { // too short to be a secret
-		if !w.fits(len(raw) + 2) {
-			return w.full()
+// copyString writes a string that was read.
+func (w *jsonRedactor) copyString(raw []byte, whole bool, paths []jsonPath) bool {
+	if whole && len(raw) < 8 && len(w.redactor.knownSecrets) == 0 && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) { // too short to be a secret
+		if !w.hasRoom(len(raw) + 2) {
+			return w.stopFull()
 		}
 		w.out = append(append(append(w.out, '"'), raw...), '"')
 		return true
 	}
-	defer w.r.release(len(w.r.scratch))
-	s, ok := w.r.unquote(raw)
+	defer w.redactor.releaseScratch(len(w.redactor.scratch))
+	s, ok := w.redactor.unquoteString(raw)
 	if !ok {
-		return w.fail()
+		return w.failNotJSON()
 	}
-	if inner, is := w.inside(s, whole, paths); is {
-		return w.put(inner, whole)
+	if inner, is := w.redactNested(s, whole, paths); is {
+		return w.writeString(inner, whole)
 	}
-	return w.text(s, whole)
+	return w.writeText(s, whole)
 }
 
-// inside gives a string that holds JSON itself, redacted as such. It is good
+// redactNested gives a string that holds JSON itself, redacted as such. It is good
 // until the next one.
-func (w *walk) inside(s []byte, whole bool, paths []path) ([]byte, bool) {
-	if w.nested >= mostNested || !container(s) {
+func (w *jsonRedactor) redactNested(s []byte, whole bool, paths []jsonPath) ([]byte, bool) {
+	if w.nesting >= maxNesting || !mayBeContainer(s) {
 		return nil, false
 	}
-	out := &w.r.outs[w.nested+1]
-	in := walk{r: w.r, src: s, size: len(s), cut: !whole, max: max(w.max-len(w.out), 2*reserve), nested: w.nested + 1, out: (*out)[:0]}
-	in.value(paths, 0)
+	out := &w.redactor.outputs[w.nesting+1]
+	in := jsonRedactor{redactor: w.redactor, src: s, totalSize: len(s), isTruncated: !whole, maxBytes: max(w.maxBytes-len(w.out), 2*markerReserve), nesting: w.nesting + 1, out: (*out)[:0]}
+	in.copyValue(paths, 0)
 	*out = in.out
-	if in.space(); in.bad || !in.stopped && in.pos < len(in.src) {
+	if in.skipSpace(); in.notJSON || !in.stopped && in.pos < len(in.src) {
 		return nil, false
 	}
 	if !in.changed && !in.stopped {
@@ -143,8 +145,8 @@ func (w *walk) inside(s []byte, whole bool, paths []path) ([]byte, bool) {
 	return in.out, true
 }
 
-// container says that a text may be an object or an array.
-func container(s []byte) bool {
+// mayBeContainer says that a text may be an object or an array.
+func mayBeContainer(s []byte) bool {
 	for _, c := range s {
 		if !isSpace(c) {
 			return c == '{' || c == '['
@@ -153,37 +155,37 @@ func container(s []byte) bool {
 	return false
 }
 
-// text writes a string without what is secret in it, as much as fits.
-func (w *walk) text(s []byte, whole bool) bool {
+// writeText writes a string without what is secret in it, as much as fits.
+func (w *jsonRedactor) writeText(s []byte, whole bool) bool {
 	if !whole {
-		s = w.r.unfinished(s)
+		s = w.redactor.trimUnjudgeable(s)
 	}
-	clean, changed := w.r.clean(s)
+	clean, changed := w.redactor.cleanText(s)
 	w.changed = w.changed || changed
-	return w.put(clean, whole)
+	return w.writeString(clean, whole)
 }
 
-// put writes a string that was judged.
-func (w *walk) put(s []byte, whole bool) bool {
-	room := w.max - reserve - w.open - len(w.out) - 2
+// writeString writes a string that was judged.
+func (w *jsonRedactor) writeString(s []byte, whole bool) bool {
+	room := w.maxBytes - markerReserve - w.openContainers - len(w.out) - 2
 	if room < 0 {
-		return w.full()
+		return w.stopFull()
 	}
 	w.out = append(w.out, '"')
 	var fit bool
-	w.out, fit = quote(w.out, s, room)
+	w.out, fit = appendQuoted(w.out, s, room)
 	if !fit || !whole {
 		w.stopped = true
-		w.mark("", "")
+		w.writeMarker("", "")
 	}
 	w.out = append(w.out, '"')
 	return true
 }
 
-// mark says, once, that something is missing here.
-func (w *walk) mark(before, after string) {
-	if !w.marked {
-		w.marked = true
-		w.out = append(marker(append(w.out, before...), w.size), after...)
+// writeMarker says, once, that something is missing here.
+func (w *jsonRedactor) writeMarker(before, after string) {
+	if !w.hasMarker {
+		w.hasMarker = true
+		w.out = append(appendCutMarker(append(w.out, before...), w.totalSize), after...)
 	}
 }
