@@ -44,7 +44,7 @@ type callGroup struct {
 // usageTotal is a row of usage.
 type usageTotal struct {
 	usageKey
-	sums
+	usageSums
 }
 
 // toolKey names one version of a tool.
@@ -55,7 +55,7 @@ func newBatch(most int) *batch {
 }
 
 // reset empties the batch, but for what was summed up of calls that are lost.
-func (b *batch) reset(missed map[usageKey]*sums) {
+func (b *batch) reset(missed map[usageKey]*usageSums) {
 	if cap(b.totals) > 2*batchSize {
 		b.totals, b.totalIndex = nil, map[usageKey]int{}
 	}
@@ -72,14 +72,14 @@ func (b *batch) reset(missed map[usageKey]*sums) {
 }
 
 // sumsOf gives the sums of a key.
-func (b *batch) sumsOf(k usageKey) *sums {
+func (b *batch) sumsOf(k usageKey) *usageSums {
 	i, ok := b.totalIndex[k]
 	if !ok {
 		i = len(b.totals)
 		b.totalIndex[k] = i
 		b.totals = append(b.totals, usageTotal{usageKey: k})
 	}
-	return &b.totals[i].sums
+	return &b.totals[i].usageSums
 }
 
 // groupEntries brings together the calls that have much in common.
@@ -111,7 +111,7 @@ func sharedColumnsOf(c *junctor.Call) sharedColumns {
 // kept but strings.
 func (b *batch) addEntry(h *History, e *queuedCall) {
 	c, r := &e.call, b.redactor
-	b.sumsOf(keyOf(c)).add(c)
+	b.sumsOf(usageKeyOf(c)).addCall(c)
 	if b.callCount++; b.callCount == 1 {
 		b.firstTenant, b.firstID = c.Tenant, storableText(c.ID)
 	}
@@ -198,10 +198,10 @@ func (b *batch) closeUsage() {
 		for _, s := range [...]string{t.server, t.name, t.door, t.issuer, t.subject, t.user, t.agent} {
 			row.addText(s)
 		}
-		for _, n := range [...]int64{t.calls, t.errors, t.refused, t.duration, t.in, t.out} {
+		for _, n := range [...]int64{t.calls, t.errors, t.refused, t.duration, t.bytesIn, t.bytesOut} {
 			row.addInt(n)
 		}
-		for _, n := range t.counts {
+		for _, n := range t.bucketCounts {
 			row.addInt(n)
 		}
 		row.endRow()

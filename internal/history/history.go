@@ -82,7 +82,7 @@ type History struct {
 	closing       atomic.Bool
 	failing       atomic.Bool
 
-	droppedUsage tally // of calls that were dropped
+	droppedUsage usageTally // of calls that were dropped
 
 	insertCalls, addUsage *sql.Stmt // the writer's own
 }
@@ -164,7 +164,7 @@ func (h *History) Record(c *junctor.Call, params, result []byte) {
 // dropCall gives up the payload of a call, and counts it.
 func (h *History) dropCall(c *junctor.Call) {
 	h.dropped.Add(1)
-	h.droppedUsage.add(c)
+	h.droppedUsage.addCall(c)
 }
 
 // Dropped is how many calls had to be dropped since the start.

@@ -46,7 +46,7 @@ type Page struct {
 
 const (
 	defaultLimit = 100
-	mostLimit    = 1000
+	maxLimit     = 1000
 )
 
 // Columns of a call: those that others have in common with it, and its own, which
@@ -67,14 +67,14 @@ func (h *History) Query(ctx context.Context, access junctor.CallAccess, f Filter
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	limit = min(limit, mostLimit)
+	limit = min(limit, maxLimit)
 	search := newTextSearch(f.Text)
 	var page Page
 	for {
 		// The database decides, or it gives candidates: then more are read until the page is full.
 		candidates := limit + 1
 		if search.folded != "" {
-			candidates = mostLimit
+			candidates = maxLimit
 		}
 		last, n, err := h.queryInto(ctx, &page, &access, f, &search, candidates, limit+1)
 		if err != nil {
@@ -82,20 +82,20 @@ func (h *History) Query(ctx context.Context, access junctor.CallAccess, f Filter
 		}
 		if len(page.Calls) > limit {
 			page.Calls = page.Calls[:limit]
-			page.Next = cursor(page.Calls[limit-1])
+			page.Next = encodeCursor(page.Calls[limit-1])
 			return page, nil
 		}
 		if n < candidates {
 			return page, nil
 		}
-		f.Cursor = cursor(last)
+		f.Cursor = encodeCursor(last)
 	}
 }
 
 // queryInto adds calls to a page until it has enough of them. It returns the last call
 // that it read and the number of calls that it read, at most candidates.
 func (h *History) queryInto(ctx context.Context, page *Page, access *junctor.CallAccess, f Filter, search *textSearch, candidates, enough int) (last Entry, n int, err error) {
-	where, args, err := f.where(access, search)
+	where, args, err := f.buildCondition(access, search)
 	if err != nil {
 		return last, 0, err
 	}
@@ -113,7 +113,7 @@ func (h *History) queryInto(ctx context.Context, page *Page, access *junctor.Cal
 		last = e
 		n++
 		if search.matches(&e) {
-			e.limit(access)
+			e.limitTo(access)
 			page.Calls = append(page.Calls, e)
 		}
 	}
@@ -134,22 +134,22 @@ func (h *History) Get(ctx context.Context, access junctor.CallAccess, id string)
 	if err != nil {
 		return Entry{}, h.wrapError(ctx, err, "read the call %q", id)
 	}
-	e.limit(&access)
+	e.limitTo(&access)
 	return e, nil
 }
 
-// limit leaves out what access does not let read.
-func (e *Entry) limit(access *junctor.CallAccess) {
+// limitTo leaves out what access does not let read.
+func (e *Entry) limitTo(access *junctor.CallAccess) {
 	if !access.Reads(&e.Call) {
 		e.Params, e.Result = nil, nil
 	}
 	access.Limit(&e.Call)
 }
 
-// where is the condition of a filter and its arguments. A filter over what is
+// buildCondition is the condition of a filter and its arguments. A filter over what is
 // left out of a call that access has without its payload fits none: it would
 // confirm what cannot be read.
-func (f Filter) where(access *junctor.CallAccess, search *textSearch) (string, []any, error) {
+func (f Filter) buildCondition(access *junctor.CallAccess, search *textSearch) (string, []any, error) {
 	sees, args := access.Condition("at", time.Time.UnixMicro)
 	conds := []string{sees}
 	reads, readArgs := access.ReadCondition()
@@ -157,7 +157,7 @@ func (f Filter) where(access *junctor.CallAccess, search *textSearch) (string, [
 		conds, args = append(conds, cond), append(args, values...)
 	}
 	if f.Tool != "" {
-		cond, of := ofTool(f.Tool)
+		cond, of := toolCondition(f.Tool)
 		and(cond, of...)
 		if !access.All() {
 			and("(kind IN (?, ?) OR "+reads+")", append([]any{string(junctor.KindTool), string(junctor.KindPrompt)}, readArgs...)...)
@@ -192,16 +192,16 @@ func (f Filter) where(access *junctor.CallAccess, search *textSearch) (string, [
 	return "(" + strings.Join(conds, ") AND (") + ")", args, nil
 }
 
-// ofTool is the condition that a call is of a tool: its own name, or server__name.
-func ofTool(tool string) (cond string, args []any) {
+// toolCondition is the condition that a call is of a tool: its own name, or server__name.
+func toolCondition(tool string) (cond string, args []any) {
 	if server, name, ok := strings.Cut(tool, "__"); ok && server != "" && name != "" {
 		return "(name = ? OR (server = ? AND name = ?))", []any{tool, server, name}
 	}
 	return "name = ?", []any{tool}
 }
 
-// cursor names the place after a call.
-func cursor(e Entry) string {
+// encodeCursor names the place after a call.
+func encodeCursor(e Entry) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(e.Start.UnixMicro(), 10) + " " + e.ID))
 }
 
@@ -218,10 +218,10 @@ func parseCursor(s string) (at int64, id string, err error) {
 	return at, id, nil
 }
 
-// scanner is what *sql.Row and *sql.Rows have in common.
-type scanner interface{ Scan(dest ...any) error }
+// rowScanner is what *sql.Row and *sql.Rows have in common.
+type rowScanner interface{ Scan(dest ...any) error }
 
-func scanEntry(row scanner) (Entry, error) {
+func scanEntry(row rowScanner) (Entry, error) {
 	var e Entry
 	var at, duration, admitted, connected, answered int64
 	var attempts, params, result string

@@ -43,7 +43,7 @@ func newTextSearch(text string) textSearch {
 	pattern.WriteByte('%')
 	s := textSearch{pattern: pattern.String()}
 	if !exact {
-		s.folded = fold(text)
+		s.folded = foldText(text)
 	}
 	return s
 }
@@ -54,19 +54,19 @@ func (s *textSearch) matches(e *Entry) bool {
 		return true
 	}
 	for _, text := range []string{string(e.Params), string(e.Result), e.Reason} {
-		if strings.Contains(fold(text), s.folded) {
+		if strings.Contains(foldText(text), s.folded) {
 			return true
 		}
-		if plain := unescapeJSON(text); plain != text && strings.Contains(fold(plain), s.folded) {
+		if plain := unescapeJSON(text); plain != text && strings.Contains(foldText(plain), s.folded) {
 			return true
 		}
 	}
 	return false
 }
 
-// fold returns the text in the form in which two texts are compared: letters in lower
+// foldText returns the text in the form in which two texts are compared: letters in lower
 // case, by way of the upper one since some letters have two lower ones (σ and ς).
-func fold(text string) string {
+func foldText(text string) string {
 	return strings.ToLower(strings.ToUpper(norm.NFC.String(text)))
 }
 

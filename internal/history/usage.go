@@ -53,11 +53,11 @@ type Usage struct {
 	P99      time.Duration `json:"p99_ns"`
 }
 
-// buckets is how many ranges of durations are counted apart.
-const buckets = 18
+// bucketCount is how many ranges of durations are counted apart.
+const bucketCount = 18
 
-// bounds are the upper ends of the ranges but the last, in microseconds.
-func bounds() [buckets - 1]int64 {
+// bucketBounds are the upper ends of the ranges but the last, in microseconds.
+func bucketBounds() [bucketCount - 1]int64 {
 	return [...]int64{
 		100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
 		1_000_000, 2_000_000, 5_000_000, 10_000_000, 30_000_000,
@@ -74,43 +74,43 @@ type usageKey struct {
 	user, agent     string
 }
 
-type sums struct {
-	calls, errors, refused, duration, in, out int64
-	counts                                    [buckets]int64
+type usageSums struct {
+	calls, errors, refused, duration, bytesIn, bytesOut int64
+	bucketCounts                                        [bucketCount]int64
 }
 
-// tally sums up calls. It is safe for concurrent use.
-type tally struct {
+// usageTally sums up calls. It is safe for concurrent use.
+type usageTally struct {
 	mu   sync.Mutex
-	rows map[usageKey]*sums
+	rows map[usageKey]*usageSums
 }
 
-// mostKeys bounds a tally; calls that would make more rows are summed up under
+// maxTallyKeys bounds a tally; calls that would make more rows are summed up under
 // one name.
-const mostKeys = 10_000
+const maxTallyKeys = 10_000
 
-func (t *tally) add(c *junctor.Call) {
+func (t *usageTally) addCall(c *junctor.Call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.rows == nil {
-		t.rows = map[usageKey]*sums{}
+		t.rows = map[usageKey]*usageSums{}
 	}
-	k := keyOf(c)
+	k := usageKeyOf(c)
 	s := t.rows[k]
 	if s == nil {
-		if len(t.rows) >= mostKeys {
+		if len(t.rows) >= maxTallyKeys {
 			k = usageKey{tenant: c.Tenant, day: k.day, name: "(other)"}
 		}
 		if s = t.rows[k]; s == nil {
-			s = new(sums)
+			s = new(usageSums)
 			t.rows[k] = s
 		}
 	}
-	s.add(c)
+	s.addCall(c)
 }
 
-// take empties the tally.
-func (t *tally) take() map[usageKey]*sums {
+// takeAll empties the tally.
+func (t *usageTally) takeAll() map[usageKey]*usageSums {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	rows := t.rows
@@ -118,9 +118,9 @@ func (t *tally) take() map[usageKey]*sums {
 	return rows
 }
 
-// keyOf is the row that a call belongs to. Names that callers are free to
+// usageKeyOf is the row that a call belongs to. Names that callers are free to
 // choose are no keys: they would make rows without end.
-func keyOf(c *junctor.Call) usageKey {
+func usageKeyOf(c *junctor.Call) usageKey {
 	k := usageKey{
 		tenant: c.Tenant, day: dayOf(c.Start), server: c.Server, name: c.Name, door: string(c.Door),
 		issuer: storableText(c.Issuer), subject: storableText(c.Subject), user: storableText(c.User), agent: storableText(c.Agent),
@@ -162,10 +162,10 @@ func dayOf(t time.Time) int64 {
 	return s / day
 }
 
-func (s *sums) add(c *junctor.Call) {
+func (s *usageSums) addCall(c *junctor.Call) {
 	s.calls++
-	s.in += int64(c.BytesIn)
-	s.out += int64(c.BytesOut)
+	s.bytesIn += int64(c.BytesIn)
+	s.bytesOut += int64(c.BytesOut)
 	switch c.Status {
 	case junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid:
 		s.refused++
@@ -176,23 +176,23 @@ func (s *sums) add(c *junctor.Call) {
 	}
 	us := c.Duration.Microseconds()
 	s.duration += us
-	b := bounds()
-	s.counts[sort.Search(len(b), func(i int) bool { return us <= b[i] })]++
+	b := bucketBounds()
+	s.bucketCounts[sort.Search(len(b), func(i int) bool { return us <= b[i] })]++
 }
 
 // percentile is where the share p of the counted durations lies, taking each
 // range to be filled evenly.
-func (s *sums) percentile(p float64) time.Duration {
+func (s *usageSums) percentile(p float64) time.Duration {
 	var ran int64
-	for _, n := range s.counts {
+	for _, n := range s.bucketCounts {
 		ran += n
 	}
 	if ran == 0 {
 		return 0
 	}
-	rank, b, low := p*float64(ran), bounds(), int64(0)
+	rank, b, low := p*float64(ran), bucketBounds(), int64(0)
 	for i, high := range b {
-		n := float64(s.counts[i])
+		n := float64(s.bucketCounts[i])
 		if n > 0 && rank <= n {
 			return time.Duration(float64(low)+float64(high-low)*rank/n) * time.Microsecond
 		}
@@ -204,16 +204,16 @@ func (s *sums) percentile(p float64) time.Duration {
 
 // countColumns lists d00 and so on, each as format has it.
 func countColumns(format string) string {
-	list := make([]string, buckets)
+	list := make([]string, bucketCount)
 	for i := range list {
 		list[i] = strings.ReplaceAll(format, "#", fmt.Sprintf("d%02d", i))
 	}
 	return strings.Join(list, ", ")
 }
 
-// columns are those that a group has one row for, in the order of places; nil
+// groupColumns are those that a group has one row for, in the order of places; nil
 // where there is no such group.
-func (g Group) columns() []string {
+func (g Group) groupColumns() []string {
 	switch g {
 	case ByTool:
 		return []string{"server", "name"}
@@ -233,8 +233,8 @@ func (g Group) columns() []string {
 	return nil
 }
 
-// places are the members of Usage before Calls, as columns.
-func places() []string {
+// keyColumns are the members of Usage before Calls, as columns.
+func keyColumns() []string {
 	return []string{"server", "name", "door", "issuer", "subject", "user_id", "agent", "day"}
 }
 
@@ -250,7 +250,7 @@ type UsageFilter struct {
 	Door         junctor.Door
 }
 
-func (f *UsageFilter) where(access *junctor.CallAccess) (string, []any) {
+func (f *UsageFilter) buildCondition(access *junctor.CallAccess) (string, []any) {
 	where, args := access.SumCondition("day", firstDay)
 	and := func(cond string, values ...any) { where, args = where+" AND ("+cond+")", append(args, values...) }
 	if !f.Since.IsZero() {
@@ -260,7 +260,7 @@ func (f *UsageFilter) where(access *junctor.CallAccess) (string, []any) {
 		and("day <= ?", dayOf(f.Until))
 	}
 	if f.Tool != "" {
-		cond, of := ofTool(f.Tool)
+		cond, of := toolCondition(f.Tool)
 		and(cond, of...)
 	}
 	for _, is := range [...]struct{ column, value string }{
@@ -286,11 +286,11 @@ func firstDay(added time.Time) int64 {
 // Usage sums up the calls that access has. Groups come by calls, most first, and days in
 // their order. Sums of before user, agent and door were kept apart have none.
 func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageFilter, by Group) ([]Usage, error) {
-	group := by.columns()
+	group := by.groupColumns()
 	if group == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "usage is summed up by tool, server, user, agent, caller, door or day, not by %q", string(by))
 	}
-	keys := places()
+	keys := keyColumns()
 	for i, column := range keys {
 		switch {
 		case slices.Contains(group, column):
@@ -300,7 +300,7 @@ func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageF
 			keys[i] = "''"
 		}
 	}
-	where, args := f.where(&access)
+	where, args := f.buildCondition(&access)
 	grouped := strings.Join(group, ", ")
 	query := `SELECT ` + strings.Join(keys, ", ") + `, CAST(SUM(calls) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(refused) AS BIGINT), CAST(SUM(duration) AS BIGINT),
 		CAST(SUM(bytes_in) AS BIGINT), CAST(SUM(bytes_out) AS BIGINT), ` + countColumns("CAST(SUM(#) AS BIGINT)") + `
@@ -329,17 +329,17 @@ func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageF
 	return list, nil
 }
 
-func scanUsage(row scanner, by Group) (Usage, error) {
+func scanUsage(row rowScanner, by Group) (Usage, error) {
 	var u Usage
-	var s sums
+	var s usageSums
 	var day int64
-	dest := make([]any, 0, 14+buckets)
-	dest = append(dest, &u.Server, &u.Name, &u.Door, &u.Issuer, &u.Subject, &u.User, &u.Agent, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.in, &s.out)
-	for i := range s.counts {
-		dest = append(dest, &s.counts[i])
+	dest := make([]any, 0, 14+bucketCount)
+	dest = append(dest, &u.Server, &u.Name, &u.Door, &u.Issuer, &u.Subject, &u.User, &u.Agent, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.bytesIn, &s.bytesOut)
+	for i := range s.bucketCounts {
+		dest = append(dest, &s.bucketCounts[i])
 	}
 	err := row.Scan(dest...)
-	u.Calls, u.Errors, u.Refused, u.BytesIn, u.BytesOut = s.calls, s.errors, s.refused, s.in, s.out
+	u.Calls, u.Errors, u.Refused, u.BytesIn, u.BytesOut = s.calls, s.errors, s.refused, s.bytesIn, s.bytesOut
 	u.Duration = time.Duration(s.duration) * time.Microsecond
 	u.P50, u.P95, u.P99 = s.percentile(.5), s.percentile(.95), s.percentile(.99)
 	if by == ByDay {

@@ -123,7 +123,7 @@ func (h *History) writeBatch(ctx context.Context, b *batch) error {
 		break
 	}
 	h.queuedCalls.Add(-int64(len(b.entries)))
-	missed := h.droppedUsage.take()
+	missed := h.droppedUsage.takeAll()
 	if len(b.entries) == 0 && len(missed) == 0 {
 		return nil
 	}
@@ -249,7 +249,7 @@ func (h *History) prepareStatements(ctx context.Context) (err error) {
 func buildUsageQuery(dialect Dialect) string {
 	return `INSERT INTO history_usage
 		(tenant_id, day, server, name, door, issuer, subject, user_id, agent, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#") + `)
-		` + dialect.SelectRows("ti"+"ttttttt"+"iiiiii"+strings.Repeat("i", buckets)) + `
+		` + dialect.SelectRows("ti"+"ttttttt"+"iiiiii"+strings.Repeat("i", bucketCount)) + `
 		ON CONFLICT (tenant_id, day, server, name, door, issuer, subject, user_id, agent) DO UPDATE SET
 			calls = history_usage.calls + excluded.calls, errors = history_usage.errors + excluded.errors,
 			refused = history_usage.refused + excluded.refused, duration = history_usage.duration + excluded.duration,
