@@ -92,8 +92,6 @@ type queuedCall struct {
 	call        junctor.Call
 	payloads    []byte // the beginning of params, then of result
 	paramsLen   int    // how much of buf is params
-	cutP        bool   // buf does not hold all of params
-	cutR        bool   // likewise of result
 	resultSize  int    // of the whole result
 	paramsSize  int
 	groupNumber int // in its batch
@@ -141,7 +139,7 @@ func (h *History) Record(c *junctor.Call, params, result []byte) {
 	e.call = *c
 	e.payloads = slices.Grow(e.payloads[:0], p+r)
 	e.payloads = append(append(e.payloads, params[:p]...), result[:r]...)
-	e.paramsLen, e.paramsSize, e.resultSize, e.cutP, e.cutR = p, len(params), len(result), p < len(params), r < len(result)
+	e.paramsLen, e.paramsSize, e.resultSize = p, len(params), len(result)
 	h.queuedBytes.Add(size)
 	select {
 	case h.queue <- e:
