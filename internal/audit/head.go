@@ -63,6 +63,7 @@ func checkpointPath(dir, node string) string { return filepath.Join(dir, node+".
 func signingKeyPath(dir string) string       { return filepath.Join(dir, "signing.key") }
 func publicKeyPath(dir string) string        { return filepath.Join(dir, "signing.pub") }
 
+// Why a head or a list of checkpoints is not usable.
 var (
 	errNoHead         = errors.New("there is no signed head")
 	errBadSignature   = errors.New("the signature is not of this journal's key")
@@ -177,6 +178,8 @@ func loadSigningKey(dir string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
+// readPublicKey reads the public key of a folder, with which heads and
+// checkpoints are verified.
 func readPublicKey(dir string) (ed25519.PublicKey, error) {
 	text, err := os.ReadFile(publicKeyPath(dir))
 	if err != nil {

@@ -294,6 +294,7 @@ func resolveHeadsDir(dir, heads string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(dir)), "heads")
 }
 
+// openError says that the journal in dir could not be opened, and why.
 func openError(dir string, err error) error {
 	return &junctor.Error{
 		Code: junctor.CodeUnavailable, Cause: err,

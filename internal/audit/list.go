@@ -32,6 +32,7 @@ type Filter struct {
 	Limit   int       // 0 for all
 }
 
+// matches reports whether the filter selects the record. The line must be parsed.
 func (f *Filter) matches(l *line) bool {
 	return (f.Tenant == "" || f.Tenant == l.Tenant) && (f.Call == "" || f.Call == l.Call) &&
 		(f.Server == "" || f.Server == l.Server) && (f.Name == "" || f.Name == l.Name) &&

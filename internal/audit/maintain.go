@@ -11,6 +11,7 @@ import (
 	"time"
 )
 
+// The intervals and limits of the maintenance goroutine.
 const (
 	// How often a failed journal is tried again.
 	probeInterval = time.Second

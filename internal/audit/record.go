@@ -158,6 +158,7 @@ func (e *encoder) addDigest(key string, d *[sha256.Size]byte) {
 	}
 }
 
+// addKey adds the name of a member. Names are constants, so they need no escape.
 func (e *encoder) addKey(key string) {
 	e.buf = append(e.buf, ',', '"')
 	e.buf = append(e.buf, key...)

@@ -67,6 +67,7 @@ type lineReader struct {
 	tornBytes int64
 }
 
+// newLineReader reads lines from r, which is at the offset off of its file.
 func newLineReader(r io.Reader, off int64) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, maxLine), offset: off}
 }

@@ -27,6 +27,7 @@ type State struct {
 // problem is a failure that does not stop the writing.
 type problem int
 
+// The order is the order in which State lists the problems.
 const (
 	problemBreak   problem = iota // the chain is not valid
 	problemRoll                   // no new segment can be begun
@@ -38,6 +39,7 @@ const (
 	problemCount
 )
 
+// String describes the problem for people.
 func (p problem) String() string {
 	switch p {
 	case problemBreak:

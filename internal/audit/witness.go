@@ -188,6 +188,8 @@ func (j *Journal) compareRecords(k Known, seen map[uint64]string) (problem strin
 	return "", nil
 }
 
+// describeReplacedRecord says that the journal and the database have different
+// records with this number.
 func describeReplacedRecord(seq uint64) string {
 	return fmt.Sprintf("record %d is not the one that the database knows: it, or one before it, was replaced", seq)
 }

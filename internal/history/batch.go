@@ -8,53 +8,65 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// batch is what one transaction writes. There is one, the writer's, which fills
-// it again and again: a call costs next to no memory here.
+// batch holds what one transaction writes. Only the writer uses it, and fills it
+// again and again, so that a call needs almost no new memory.
 type batch struct {
-	entries    []*queuedCall // that are being added
-	groups     []callGroup   // of calls that are written together
-	groupIndex map[sharedColumns]int
-	redactor   *redactor
+	// The calls that are being added.
+	entries []*queuedCall
+	// Groups of calls that share columns.
+	groups     []callGroup
+	groupIndex map[sharedColumns]int // position of a group in groups
+	// Redacts the calls of the batch, one after another.
+	redactor *redactor
 
-	callCount     uint64
-	callRows      jsonRows // of calls
-	statementArgs []any    // of a statement
-	usageRows     jsonRows // of usage, once it is closed
-	firstTenant   junctor.TenantID
-	firstID       string // of the first call
-	attempted     bool
+	callCount uint64
+	// Rows of calls, group after group.
+	callRows      jsonRows
+	statementArgs []any // reused for each statement
+	// Rows of sums; filled by closeUsage.
+	usageRows jsonRows
+	// Of the first call, which shows whether a lost commit succeeded.
+	firstTenant junctor.TenantID
+	firstID     string // id of the first call
+	// The transaction was tried before.
+	attempted bool
 
-	totalIndex  map[usageKey]int // where in total
-	totals      []usageTotal
+	totalIndex map[usageKey]int // position of a key in totals
+	// The sums of the batch, one per key.
+	totals []usageTotal
+	// Secret paths, looked up once per batch.
 	pathsByTool map[toolKey]secretPaths
 }
 
-// sharedColumns is what calls have in common that are of one server and one agent, and
-// ended alike, in the order of commonColumns. It is parameters of the statement that
-// writes them all: every column that a row brings of its own costs, and these would
-// be most of it.
+// sharedColumns are the values that calls of one server and one agent with the
+// same outcome have in common, in the order of sharedColumnNames. They are
+// parameters of the statement that inserts all these calls. That is cheaper than
+// repeating them in every row, of which they would be the larger part.
 type sharedColumns [14]string
 
-// callGroup is calls that have much in common.
+// callGroup is a group of calls with the same shared columns.
 type callGroup struct {
 	sharedColumns
-	listCount int // of rows, with those of the groups before
+	// Number of row lists up to the end of this group.
+	listCount int
 }
 
-// usageTotal is a row of usage.
+// usageTotal is one row of the usage table.
 type usageTotal struct {
 	usageKey
 	usageSums
 }
 
-// toolKey names one version of a tool.
+// toolKey identifies one version of a tool.
 type toolKey struct{ server, name, version string }
 
+// newBatch returns an empty batch that keeps up to most bytes of each payload.
 func newBatch(most int) *batch {
 	return &batch{redactor: newRedactor(most), groupIndex: map[sharedColumns]int{}, totalIndex: map[usageKey]int{}, pathsByTool: map[toolKey]secretPaths{}}
 }
 
-// reset empties the batch, but for what was summed up of calls that are lost.
+// reset empties the batch and begins with the sums of the calls that were
+// dropped.
 func (b *batch) reset(missed map[usageKey]*usageSums) {
 	if cap(b.totals) > 2*batchSize {
 		b.totals, b.totalIndex = nil, map[usageKey]int{}
@@ -65,13 +77,13 @@ func (b *batch) reset(missed map[usageKey]*usageSums) {
 	b.groups = b.groups[:0]
 	clear(b.groupIndex)
 	clear(b.totalIndex)
-	clear(b.pathsByTool) // a tool may have come to have another schema
+	clear(b.pathsByTool) // a tool's schema may have changed
 	for k, s := range missed {
 		*b.sumsOf(k) = *s
 	}
 }
 
-// sumsOf gives the sums of a key.
+// sumsOf returns the sums of a key. The pointer is valid until the next call.
 func (b *batch) sumsOf(k usageKey) *usageSums {
 	i, ok := b.totalIndex[k]
 	if !ok {
@@ -82,7 +94,8 @@ func (b *batch) sumsOf(k usageKey) *usageSums {
 	return &b.totals[i].usageSums
 }
 
-// groupEntries brings together the calls that have much in common.
+// groupEntries sorts the entries so that calls with the same shared columns
+// follow each other.
 func (b *batch) groupEntries() {
 	last := -1
 	for _, e := range b.entries {
@@ -100,6 +113,8 @@ func (b *batch) groupEntries() {
 	slices.SortStableFunc(b.entries, func(x, y *queuedCall) int { return cmp.Compare(x.groupNumber, y.groupNumber) })
 }
 
+// sharedColumnsOf returns the shared columns of a call, in the order of
+// sharedColumnNames.
 func sharedColumnsOf(c *junctor.Call) sharedColumns {
 	return sharedColumns{
 		string(c.Tenant), string(c.Kind), string(c.Door), storableText(c.Server), storableText(c.Version), storableText(c.Issuer), storableText(c.Subject),
@@ -107,8 +122,8 @@ func sharedColumnsOf(c *junctor.Call) sharedColumns {
 	}
 }
 
-// addEntry makes a row of a call, those of a group one after another. Nothing of e is
-// kept but strings.
+// addEntry adds the row of a call. The calls of a group must be added one after
+// another. Only strings of e are kept.
 func (b *batch) addEntry(h *History, e *queuedCall) {
 	c, r := &e.call, b.redactor
 	b.sumsOf(usageKeyOf(c)).addCall(c)
@@ -149,19 +164,20 @@ func (b *batch) closeGroup(n int) {
 	b.groups[n].listCount = len(b.callRows.listEnds)
 }
 
-// eachCallList gives the lists of rows of calls, and what the calls of each have in common,
-// until one fails.
+// eachCallList calls use with each list of call rows and the shared columns of
+// its calls. It stops at the first error.
 func (b *batch) eachCallList(use func(c *sharedColumns, list string) error) error {
 	n, lists := 0, 0
 	return b.callRows.eachList(func(list string) error {
 		if lists++; lists > b.groups[n].listCount {
-			n++ // no group is without a list
+			n++ // every group has at least one list
 		}
 		return use(&b.groups[n].sharedColumns, list)
 	})
 }
 
-// encodeAttempts are those that failed, as JSON; most calls have none.
+// encodeAttempts returns the failed attempts as JSON; "" if there are none, as
+// for most calls.
 func encodeAttempts(failed []junctor.Attempt) string {
 	if len(failed) == 0 {
 		return ""
@@ -173,7 +189,7 @@ func encodeAttempts(failed []junctor.Attempt) string {
 	return string(text)
 }
 
-// secretPathsOf gives the paths to what a tool's own schemas call secret.
+// secretPathsOf returns the paths that a tool's own schemas mark as secret.
 func (b *batch) secretPathsOf(paths Paths, c *junctor.Call) secretPaths {
 	if paths == nil || c.Kind != junctor.KindTool || c.Server == "" {
 		return secretPaths{}
@@ -187,8 +203,9 @@ func (b *batch) secretPathsOf(paths Paths, c *junctor.Call) secretPaths {
 	return w
 }
 
-// closeUsage makes the rows of usage, in one order, so that no two instances wait for
-// each other, and ends the batch.
+// closeUsage writes the rows of usage and ends the batch. The rows are sorted,
+// because two replicas that lock the same rows in a different order could
+// deadlock.
 func (b *batch) closeUsage() {
 	slices.SortFunc(b.totals, func(x, y usageTotal) int { return x.compareTo(y.usageKey) })
 	for i := range b.totals {
@@ -209,6 +226,7 @@ func (b *batch) closeUsage() {
 	b.usageRows.closeList()
 }
 
+// compareTo orders keys; every column counts.
 func (k usageKey) compareTo(other usageKey) int {
 	return cmp.Or(
 		cmp.Compare(k.day, other.day), cmp.Compare(k.tenant, other.tenant), cmp.Compare(k.server, other.server),

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// detector finds secrets in texts by what they look like. Where it is in doubt
-// it takes a text for secret: what is lost is a piece of a history, what is kept
-// may be somebody's key.
+// detector finds secrets in text by their form. If in doubt, it treats a text as
+// a secret: a false alarm costs a piece of history, a miss may publish a key.
 type detector struct {
-	byFirstByte [256][]keyPrefix
+	byFirstByte [256][]keyPrefix // the prefixes that begin with a byte
 }
 
-// keyPrefix is a kind of key that shows by its beginning.
+// keyPrefix is a kind of key that is recognised by its beginning.
 type keyPrefix struct {
 	prefix    string
-	minRest   int  // bytes that must follow
-	allowDots bool // the rest may have dots
+	minRest   int  // bytes that must follow the prefix
+	allowDots bool // the rest may contain dots
 }
 
+// newDetector returns a detector that knows the key formats of common services.
 func newDetector() detector {
 	var d detector
 	for _, t := range []keyPrefix{
@@ -74,22 +74,22 @@ func newDetector() detector {
 	return d
 }
 
-// isWordByte says that c may be part of a name or a key. Tables of bools are not
-// faster.
+// isWordByte reports whether c may be part of a name or a key. A lookup table was
+// measured and is not faster.
 func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// cleanText appends a text without its secrets to dst, and says whether there were
-// any: where not, nothing was appended. sensitive judges the names that precede
-// a colon or an equals sign.
+// cleanText appends a text without its secrets to dst. It reports whether there
+// were any; if not, it appends nothing. sensitive classifies the names before a
+// colon or an equals sign.
 func (d *detector) cleanText(dst, s []byte, sensitive func([]byte) secrecy) ([]byte, bool) {
 	if len(s) < 8 {
 		return dst, false
 	}
-	from := 0 // what is before was written
+	from := 0 // everything before it was written
 	for i := 0; i < len(s); {
 		if !isWordByte(s[i]) {
 			if a, b := findUserInfo(s, i); b > a {
@@ -118,8 +118,9 @@ func (d *detector) cleanText(dst, s []byte, sensitive func([]byte) secrecy) ([]b
 	return append(dst, s[from:]...), true
 }
 
-// findSecret looks at the word s[i:j]: is it secret, or does a secret follow? It
-// gives where that begins and ends; the same twice is how far it looked.
+// findSecret decides whether the word s[i:j] is a secret, or whether a secret
+// follows it. It returns the bounds of the secret. If from equals to, there is
+// none, and to is how far it looked.
 func (d *detector) findSecret(s []byte, i, j int, sensitive func([]byte) secrecy) (from, to int) {
 	word := s[i:j]
 	for k := i; k < j; k++ {
@@ -140,7 +141,7 @@ func (d *detector) findSecret(s []byte, i, j int, sensitive func([]byte) secrecy
 	if a, b := d.findNamedValue(s, i, j, sensitive); b > a {
 		return a, b
 	}
-	// Base64 has two more characters, and signs of equality at its end.
+	// Base64 has two more characters, and equals signs at its end.
 	for j < len(s) && (isWordByte(s[j]) || s[j] == '+' || s[j] == '/') {
 		j++
 	}
@@ -153,7 +154,8 @@ func (d *detector) findSecret(s []byte, i, j int, sensitive func([]byte) secrecy
 	return 0, 0
 }
 
-// prefixedKeyEnd gives the end of a key that begins at i; 0 when none does.
+// prefixedKeyEnd returns the end of a key with a known prefix that begins at i; 0
+// for none.
 func (d *detector) prefixedKeyEnd(s []byte, i int) int {
 	for _, t := range d.byFirstByte[s[i]] {
 		if !hasPrefix(s[i:], t.prefix) {
@@ -170,7 +172,8 @@ func (d *detector) prefixedKeyEnd(s []byte, i int) int {
 	return 0
 }
 
-// findPrivateKey gives where a private key in PEM ends: with its last line, or the text.
+// findPrivateKey returns the bounds of a PEM private key that begins at i.
+// Without an end marker it extends to the end of the text.
 func findPrivateKey(s []byte, i int) (from, to int) {
 	line := s[i:]
 	head := bytes.Index(line[5:], []byte("-----"))
@@ -181,7 +184,7 @@ func findPrivateKey(s []byte, i int) (from, to int) {
 		return 0, 0
 	}
 	if !bytes.Contains(line[:head+5], []byte("PRIVATE KEY")) {
-		return i + head + 10, i + head + 10 // a certificate is for all to see
+		return i + head + 10, i + head + 10 // a certificate is public
 	}
 	rest := line[head+10:]
 	_, after, ended := bytes.Cut(rest, []byte("-----END"))
@@ -195,8 +198,9 @@ func findPrivateKey(s []byte, i int) (from, to int) {
 	return i, len(s) - len(after) + dashes + 5
 }
 
-// findSchemeCredential gives the credential that follows the name of an HTTP authentication
-// findSchemeCredential, which ends at j. Prose such as "basic authentication" has none.
+// findSchemeCredential returns the credential after the name of an HTTP
+// authentication scheme, which ends at j. Prose such as "basic authentication"
+// has none.
 func findSchemeCredential(s []byte, j int) (from, to int) {
 	from = j
 	for from < len(s) && (isSpace(s[from]) || s[from] == ':') {
@@ -218,8 +222,9 @@ func findSchemeCredential(s []byte, j int) (from, to int) {
 	return from, to
 }
 
-// findNamedValue gives the value that follows a secret's name, the word s[i:j], after a
-// colon or an equals sign, or after a space where the name is an option.
+// findNamedValue returns the value that follows the word s[i:j] if that is a
+// secret's name. The value follows a colon or an equals sign or, if the name is a
+// command-line option, a space.
 func (d *detector) findNamedValue(s []byte, i, j int, sensitive func([]byte) secrecy) (from, to int) {
 	k := j
 	for k < len(s) && (s[k] == '\\' || s[k] == '"' || s[k] == '\'' || s[k] == ']') {
@@ -246,7 +251,8 @@ func (d *detector) findNamedValue(s []byte, i, j int, sensitive func([]byte) sec
 	return findValue(s, k, spansLine(s[i:j]))
 }
 
-// spansLine says that the value of a name goes on to the end of its line.
+// spansLine reports whether the value of a name extends to the end of its line,
+// as in an HTTP header.
 func spansLine(name []byte) bool {
 	ends := func(with string) bool {
 		return len(name) >= len(with) && bytes.EqualFold(name[len(name)-len(with):], []byte(with))
@@ -254,13 +260,14 @@ func spansLine(name []byte) bool {
 	return ends("authorization") || ends("cookie") || len(name) == len("connectionstring") && ends("connectionstring")
 }
 
-// hasPrefix says whether s has a prefix.
+// hasPrefix reports whether s begins with prefix.
 func hasPrefix(s []byte, prefix string) bool {
 	return len(s) >= len(prefix) && string(s[:len(prefix)]) == prefix
 }
 
-// findValue gives the value that begins at k: to its closing quote, or to where a
-// value ends that has none.
+// findValue returns the bounds of the value that begins at k: up to its closing
+// quote or, without quotes, up to the first byte that cannot be part of a value.
+// line says that the value extends to the end of its line.
 func findValue(s []byte, k int, line bool) (from, to int) {
 	if k >= len(s) {
 		return 0, 0
@@ -295,7 +302,7 @@ func findValue(s []byte, k int, line bool) (from, to int) {
 	return k, k + n
 }
 
-// findUserInfo gives the user and password in an address that has its :// at i.
+// findUserInfo returns the user and password of a URL whose "://" is at i.
 func findUserInfo(s []byte, i int) (from, to int) {
 	if s[i] != ':' || !hasPrefix(s[i:], "://") {
 		return 0, 0
@@ -312,9 +319,9 @@ func findUserInfo(s []byte, i int) (from, to int) {
 	return from, from + at
 }
 
-// looksRandom says that a word was drawn, not written: long, of small and capital
-// letters and digits in no order. Hexadecimal digests, UUIDs, paths and names
-// in any style are not taken for it.
+// looksRandom reports whether a word looks generated rather than written: long,
+// with lower-case letters, upper-case letters and digits in no order. Hexadecimal
+// digests, UUIDs, paths and names in any style do not match.
 func looksRandom(word []byte) bool {
 	const least = 32
 	if len(word) < least {

@@ -12,7 +12,7 @@ import (
 )
 
 // wrapError turns an error of the database into one that may cross packages. The
-// database's own words stay in the cause: they can quote values.
+// database's own message stays in the cause, because it can quote values.
 func (h *History) wrapError(ctx context.Context, err error, doing string, args ...any) error {
 	if known, ok := errors.AsType[*junctor.Error](err); ok {
 		return known
@@ -29,11 +29,11 @@ func (h *History) wrapError(ctx context.Context, err error, doing string, args .
 	return &junctor.Error{Code: junctor.CodeInternal, Cause: err, Message: "cannot " + doing + ": the database refused; the log says why"}
 }
 
-// maxTextBytes is how many bytes a name, or a reason, has at most.
+// maxTextBytes is the longest name or reason that is stored.
 const maxTextBytes = 2048
 
-// storableText is text that every database can keep: valid UTF-8, without NUL, and not
-// longer than a name should be.
+// storableText returns s in a form that every database can store: valid UTF-8
+// without NUL, at most maxTextBytes long.
 func storableText(s string) string {
 	s = s[:min(len(s), maxTextBytes)]
 	if strings.IndexByte(s, 0) >= 0 {
@@ -45,7 +45,8 @@ func storableText(s string) string {
 	return s
 }
 
-// storableBytes is keep, and gives s itself where that can be kept.
+// storableBytes is storableText for bytes. It returns s itself if that can be
+// stored.
 func storableBytes(s []byte) []byte {
 	s = s[:min(len(s), maxTextBytes)]
 	if bytes.IndexByte(s, 0) < 0 && utf8.Valid(s) {

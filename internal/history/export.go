@@ -13,18 +13,18 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Format is how calls are exported.
+// Format is the file format of an export.
 type Format string
 
-// Formats of an export.
+// The formats of an export.
 const (
-	JSONLines Format = "json" // an object a line
+	JSONLines Format = "json" // one JSON object per line
 	CSV       Format = "csv"
 )
 
-// Export writes the calls that match and that access has, newest first, as they are read:
-// however many there are, it holds few of them. The filter's Limit and Cursor
-// do not count.
+// Export writes the calls that match f and that access may see, newest first. It
+// reads page by page, so memory use does not depend on the number of calls. It
+// ignores the filter's Limit and Cursor. An unknown format is CodeInvalid.
 func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAccess, f Filter, format Format) error {
 	buffered := bufio.NewWriter(w)
 	var put func(Entry) error
@@ -69,10 +69,13 @@ func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAc
 	return nil
 }
 
+// writeError says that the receiver of an export could not be written to. It is
+// not an error of the history.
 func writeError(err error) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "the export could not be written: %w", err)
 }
 
+// csvHeader returns the names of the columns, in the order of csvRow.
 func csvHeader() []string {
 	return []string{
 		"id", "start", "kind", "door", "server", "name", "version", "issuer", "subject", "user", "agent", "view", "status", "code", "reason",
@@ -80,6 +83,7 @@ func csvHeader() []string {
 	}
 }
 
+// csvRow returns the fields of a call, safe to open in a spreadsheet.
 func csvRow(e Entry) []string {
 	row := []string{
 		e.ID, e.Start.Format(time.RFC3339Nano), string(e.Kind), string(e.Door), e.Server, e.Name, e.Version, e.Issuer, e.Subject, e.User, e.Agent, e.View,
@@ -92,10 +96,10 @@ func csvRow(e Entry) []string {
 	return row
 }
 
-// escapeFormula keeps spreadsheets from taking a field for a formula: whatever
-// begins like one gets an apostrophe, which they take for "this is text".
+// escapeFormula keeps spreadsheets from running a field as a formula. A field
+// that begins like one gets an apostrophe, which marks text.
 func escapeFormula(field string) string {
-	// Some skip what cannot be seen before they look.
+	// Some spreadsheets skip invisible characters before they decide.
 	seen := strings.TrimLeft(field, " \t\r\n\v\f\u00a0\ufeff\u200b")
 	if seen == "" {
 		return field

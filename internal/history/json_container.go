@@ -2,6 +2,8 @@ package history
 
 import "bytes"
 
+// copyArray copies an array, as far as it fits. The position is at its opening
+// bracket.
 func (w *jsonRedactor) copyArray(paths []jsonPath, depth int) {
 	w.out = append(w.out, '[')
 	w.pos++
@@ -34,7 +36,8 @@ func (w *jsonRedactor) copyArray(paths []jsonPath, depth int) {
 	w.closeContainer(']', `"`, `"`)
 }
 
-// closeContainer ends a container, and says so where it is not all.
+// closeContainer ends a container. If the rest of it is missing, it writes the
+// marker first, between before and after.
 func (w *jsonRedactor) closeContainer(bracket byte, before, after string) {
 	w.openContainers--
 	if w.stopped && !w.hasMarker {
@@ -46,6 +49,8 @@ func (w *jsonRedactor) closeContainer(bracket byte, before, after string) {
 	w.out = append(w.out, bracket)
 }
 
+// copyObject copies an object, as far as it fits. The position is at its opening
+// brace.
 func (w *jsonRedactor) copyObject(paths []jsonPath, depth int) {
 	start := w.pos
 	w.out = append(w.out, '{')
@@ -80,7 +85,9 @@ func (w *jsonRedactor) copyObject(paths []jsonPath, depth int) {
 	w.closeContainer('}', `"…":"`, `"`)
 }
 
-// copyMember copies one member of the object that begins at start.
+// copyMember copies one member of the object that begins at start. It returns
+// false if nothing of the member may stay in the output; the caller then removes
+// it.
 func (w *jsonRedactor) copyMember(start int, paths []jsonPath, depth int) bool {
 	if w.pos >= len(w.src) {
 		return w.endEarly()
@@ -133,14 +140,14 @@ func (w *jsonRedactor) copyChild(paths []jsonPath, depth int) bool {
 	return w.copyValue(paths, depth+1)
 }
 
-// isPairValueName says that a member's name is of a pair such as {"name": "Cookie",
-// "value": "..."}.
+// isPairValueName reports whether a name is the value side of a pair such as
+// {"name": "Cookie", "value": "..."}.
 func isPairValueName(name []byte) bool {
 	return equalsAnyFold(name, "value", "values", "val", "content", "data")
 }
 
-// hasSecretNameSibling says that a sibling, in the object that begins at start, gives its
-// value a secret's name.
+// hasSecretNameSibling reports whether a sibling, in the object that begins at
+// start, names a secret: the "name" of a pair, for its "value".
 func (w *jsonRedactor) hasSecretNameSibling(start int) bool {
 	defer w.redactor.releaseScratch(len(w.redactor.scratch))
 	in := jsonRedactor{redactor: w.redactor, src: w.src, pos: start + 1, isTruncated: true}
@@ -171,11 +178,13 @@ func (w *jsonRedactor) hasSecretNameSibling(start int) bool {
 	return false
 }
 
+// isPairKeyName reports whether a name is the key side of such a pair.
 func isPairKeyName(name []byte) bool {
 	return equalsAnyFold(name, "name", "key", "header", "field", "variable", "id", "label")
 }
 
-// equalsAnyFold says that a name is one of some, in any case.
+// equalsAnyFold reports whether a name equals one of some names, in upper or
+// lower case.
 func equalsAnyFold(name []byte, of ...string) bool {
 	for _, n := range of {
 		if len(n) == len(name) && bytes.EqualFold(name, []byte(n)) {

@@ -1,8 +1,8 @@
 package history
 
-// hideValue passes over a value and writes that it was there. Values that say nothing
-// stay: null and booleans, and numbers where the name is a weak reason.
-func (w *jsonRedactor) hideValue(soft bool) bool {
+// hideValue skips a value and writes the redaction mark instead. It keeps values
+// that reveal nothing: null and booleans and, if keepNumbers is set, numbers.
+func (w *jsonRedactor) hideValue(keepNumbers bool) bool {
 	w.skipSpace()
 	if w.pos >= len(w.src) {
 		return w.endEarly()
@@ -12,7 +12,7 @@ func (w *jsonRedactor) hideValue(soft bool) bool {
 		if !ok {
 			return false
 		}
-		if c == 't' || c == 'f' || c == 'n' || soft {
+		if c == 't' || c == 'f' || c == 'n' || keepNumbers {
 			if !w.hasRoom(len(token)) {
 				return w.stopFull()
 			}
@@ -34,7 +34,8 @@ func (w *jsonRedactor) hideValue(soft bool) bool {
 	return true
 }
 
-// skipSecret passes over a string or container and remembers the texts in it.
+// skipSecret skips a string or container and remembers the texts in it as
+// secrets.
 func (w *jsonRedactor) skipSecret() {
 	for depth := 0; ; {
 		if w.skipSpace(); w.pos >= len(w.src) {
@@ -68,13 +69,14 @@ func (w *jsonRedactor) skipSecret() {
 	}
 }
 
-// isMemberName says that a colon follows: the string was a member's name.
+// isMemberName reports whether a colon follows: the string before it was a
+// member's name.
 func (w *jsonRedactor) isMemberName() bool {
 	w.skipSpace()
 	return w.pos < len(w.src) && w.src[w.pos] == ':'
 }
 
-// rememberAll notes a secret text, and where it is JSON the texts in it.
+// rememberAll remembers a secret text and, if it is JSON, the texts in it.
 func (w *jsonRedactor) rememberAll(s []byte) {
 	w.redactor.rememberSecret(s)
 	if w.nesting < maxNesting && mayBeContainer(s) {
@@ -83,7 +85,8 @@ func (w *jsonRedactor) rememberAll(s []byte) {
 	}
 }
 
-// skipValue passes over a value without remembering anything of it.
+// skipValue skips a value without remembering anything. It returns false if the
+// value does not end within the input.
 func (w *jsonRedactor) skipValue() bool {
 	for depth := 0; w.pos < len(w.src); {
 		switch w.src[w.pos] {

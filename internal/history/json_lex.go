@@ -15,7 +15,7 @@ func (w *jsonRedactor) readToken() ([]byte, bool) {
 	}
 	token := w.src[start:w.pos]
 	if w.pos == len(w.src) && w.isTruncated {
-		return nil, w.endEarly() // it may go on
+		return nil, w.endEarly() // the token may continue after the cut
 	}
 	switch string(token) {
 	case "true", "false", "null":
@@ -27,7 +27,7 @@ func (w *jsonRedactor) readToken() ([]byte, bool) {
 	return token, true
 }
 
-// isJSONNumber says whether b is a number of JSON.
+// isJSONNumber reports whether b is a number in the grammar of JSON.
 func isJSONNumber(b []byte) bool {
 	if len(b) > 0 && b[0] == '-' {
 		b = b[1:]
@@ -59,7 +59,8 @@ func isJSONNumber(b []byte) bool {
 	return len(b) == 0
 }
 
-// readString reads a string: what lies between its quotes, and whether it is whole.
+// readString reads a string. raw is the text between the quotes, still escaped.
+// whole is false if the input ends inside the string.
 func (w *jsonRedactor) readString() (raw []byte, whole, ok bool) {
 	w.pos++
 	start := w.pos
@@ -81,8 +82,8 @@ func (w *jsonRedactor) readString() (raw []byte, whole, ok bool) {
 	return w.src[start:], false, true
 }
 
-// unquoteString decodes what lies between the quotes of a string, of which the end
-// may be missing. It is good until its place is released.
+// unquoteString decodes the text between the quotes of a string, whose end may be
+// missing. The result is valid until its place in the scratch is released.
 func (r *redactor) unquoteString(raw []byte) ([]byte, bool) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw, true
@@ -124,9 +125,9 @@ func (r *redactor) unquoteString(raw []byte) ([]byte, bool) {
 	return out[begin:], true
 }
 
-// decodeUnicodeEscape decodes a \u at the beginning of b, with the one that follows where
-// two make one character, and says how many bytes that were. Where b ends too
-// early all of it is taken.
+// decodeUnicodeEscape decodes a \u escape at the beginning of b, together with
+// the next one if they are a surrogate pair. n is the number of bytes that it
+// read. If b ends too early, it consumes all of it.
 func decodeUnicodeEscape(b []byte) (r rune, n int, ok bool) {
 	if len(b) < 6 {
 		return utf8.RuneError, len(b), true

@@ -5,30 +5,38 @@ import (
 	"unicode/utf8"
 )
 
-// markerReserve is the room that is kept for a marker.
+// markerReserve is the space that is kept free for a marker.
 const markerReserve = 64
 
-// jsonRedactor goes through JSON once, of which the end may be missing, and writes what
-// may be kept of it: always whole JSON, of max bytes at most. Nothing is
-// written before it was judged, and what is cut off at the end of the input is
+// jsonRedactor goes through JSON once and writes what may be kept: always valid
+// JSON, of at most maxBytes. The end of the input may be missing. Nothing is
+// written before it was judged, and a value that the end of the input cuts off is
 // not written at all.
 type jsonRedactor struct {
-	redactor    *redactor
-	src         []byte
-	pos         int
-	totalSize   int  // of the whole
-	isTruncated bool // src is not the whole
-	maxBytes    int
-	nesting     int // how many strings this JSON lies in
+	redactor *redactor
+	// The input; the position pos is the next byte to read.
+	src       []byte
+	pos       int
+	totalSize int // of the complete payload
+	// Src is only the beginning of the payload.
+	isTruncated bool
+	// Of out, with everything that closes it.
+	maxBytes int
+	// How many strings enclose this JSON.
+	nesting int
 
-	out            []byte
-	openContainers int  // containers to be closed
+	out []byte
+	// Containers that must still be closed.
+	openContainers int
 	changed        bool // something was redacted
-	stopped        bool // no more is read: out is full, or src at its end
-	notJSON        bool // src is not JSON
-	hasMarker      bool // out says that it was cut
+	// Reading has ended: out is full, or src is at its end.
+	stopped bool
+	notJSON bool // src is not JSON
+	// Out already says that it was cut.
+	hasMarker bool
 }
 
+// skipSpace moves the position past white space.
 func (w *jsonRedactor) skipSpace() {
 	for w.pos < len(w.src) {
 		switch w.src[w.pos] {
@@ -40,12 +48,15 @@ func (w *jsonRedactor) skipSpace() {
 	}
 }
 
-// hasRoom says whether n more bytes have room beside what must still be written.
+// hasRoom reports whether n more bytes fit beside the marker and the closing
+// brackets.
 func (w *jsonRedactor) hasRoom(n int) bool {
 	return len(w.out)+n <= w.maxBytes-markerReserve-w.openContainers
 }
 
-// endEarly is where src ends too early: fine when it was cut, else it is not JSON.
+// endEarly handles the end of src inside a value. That is expected if src is
+// truncated; otherwise it is not JSON. It always returns false, as failNotJSON
+// and stopFull do, so that callers can return its result.
 func (w *jsonRedactor) endEarly() bool {
 	w.stopped = true
 	if !w.isTruncated {
@@ -54,17 +65,19 @@ func (w *jsonRedactor) endEarly() bool {
 	return false
 }
 
+// failNotJSON stops because src is not JSON.
 func (w *jsonRedactor) failNotJSON() bool {
 	w.notJSON, w.stopped = true, true
 	return false
 }
 
+// stopFull stops because out is full.
 func (w *jsonRedactor) stopFull() bool {
 	w.stopped = true
 	return false
 }
 
-// copyValue copies the next value and says whether it wrote one.
+// copyValue copies the next value and reports whether it wrote one.
 func (w *jsonRedactor) copyValue(paths []jsonPath, depth int) bool {
 	w.skipSpace()
 	if w.pos >= len(w.src) {
@@ -125,9 +138,9 @@ func (w *jsonRedactor) copyString(raw []byte, whole bool, paths []jsonPath) bool
 	return w.writeText(s, whole)
 }
 
-// redactNested gives a string that holds JSON itself, redacted as such. It is good
-// until the next one.
-func (w *jsonRedactor) redactNested(s []byte, whole bool, paths []jsonPath) ([]byte, bool) {
+// redactNested redacts a string that holds JSON itself; ok is false for any other
+// string. The result is valid until the next call.
+func (w *jsonRedactor) redactNested(s []byte, whole bool, paths []jsonPath) (text []byte, ok bool) {
 	if w.nesting >= maxNesting || !mayBeContainer(s) {
 		return nil, false
 	}
@@ -139,13 +152,13 @@ func (w *jsonRedactor) redactNested(s []byte, whole bool, paths []jsonPath) ([]b
 		return nil, false
 	}
 	if !in.changed && !in.stopped {
-		return s, true // as it was written
+		return s, true // unchanged, with its own white space
 	}
 	w.changed = w.changed || in.changed
 	return in.out, true
 }
 
-// mayBeContainer says that a text may be an object or an array.
+// mayBeContainer reports whether a text begins like an object or an array.
 func mayBeContainer(s []byte) bool {
 	for _, c := range s {
 		if !isSpace(c) {
@@ -155,7 +168,7 @@ func mayBeContainer(s []byte) bool {
 	return false
 }
 
-// writeText writes a string without what is secret in it, as much as fits.
+// writeText writes a string without its secrets, as far as it fits.
 func (w *jsonRedactor) writeText(s []byte, whole bool) bool {
 	if !whole {
 		s = w.redactor.trimUnjudgeable(s)
@@ -165,7 +178,7 @@ func (w *jsonRedactor) writeText(s []byte, whole bool) bool {
 	return w.writeString(clean, whole)
 }
 
-// writeString writes a string that was judged.
+// writeString writes a string that was judged, as far as it fits.
 func (w *jsonRedactor) writeString(s []byte, whole bool) bool {
 	room := w.maxBytes - markerReserve - w.openContainers - len(w.out) - 2
 	if room < 0 {
@@ -182,7 +195,7 @@ func (w *jsonRedactor) writeString(s []byte, whole bool) bool {
 	return true
 }
 
-// writeMarker says, once, that something is missing here.
+// writeMarker writes, once, that something is missing here.
 func (w *jsonRedactor) writeMarker(before, after string) {
 	if !w.hasMarker {
 		w.hasMarker = true

@@ -6,21 +6,21 @@ import (
 	"unsafe"
 )
 
-// maxListBytes is how many bytes of rows go into one statement, and a row more: as many
-// as are written within a millisecond or two.
+// maxListBytes is how many bytes of rows go into one statement, plus one row: as
+// many as are written within one or two milliseconds.
 const maxListBytes = 32 << 10
 
-// jsonRows gathers rows as JSON, lists in a list, that Dialect.SelectRows reads: one
-// parameter for many rows, as one for every value costs more than the insert.
-// Its buffer is used again.
+// jsonRows collects rows as JSON, a list of lists, which Dialect.SelectRows
+// reads. One parameter then holds many rows; one parameter per value would cost
+// more than the insert itself. The buffer is reused.
 type jsonRows struct {
 	buf       []byte
-	listStart int   // of the list that is being written
-	listEnds  []int // of those before
-	inRow     bool  // a row
+	listStart int   // where the current list begins
+	listEnds  []int // where the completed lists end
+	inRow     bool  // a row is open
 }
 
-// reset empties the rows. A buffer that grew far is given up.
+// reset removes all rows. It gives up a buffer that grew very large.
 func (r *jsonRows) reset() {
 	if cap(r.buf) > 4*batchBytes {
 		r.buf = nil
@@ -28,7 +28,8 @@ func (r *jsonRows) reset() {
 	r.buf, r.listStart, r.listEnds, r.inRow = r.buf[:0], 0, r.listEnds[:0], false
 }
 
-// beginValue is where a value begins.
+// beginValue writes the separators before a value. The first value of a row also
+// opens it.
 func (r *jsonRows) beginValue() {
 	switch {
 	case r.inRow:
@@ -41,24 +42,27 @@ func (r *jsonRows) beginValue() {
 	r.inRow = true
 }
 
+// addInt adds a whole number to the current row.
 func (r *jsonRows) addInt(n int64) {
 	r.beginValue()
 	r.buf = strconv.AppendInt(r.buf, n, 10)
 }
 
+// addText adds a text to the current row.
 func (r *jsonRows) addText(s string) {
 	r.beginValue()
 	r.buf, _ = appendQuoted(append(r.buf, '"'), s, math.MaxInt)
 	r.buf = append(r.buf, '"')
 }
 
+// addBytes adds a text to the current row. It does not keep s.
 func (r *jsonRows) addBytes(s []byte) {
 	r.beginValue()
 	r.buf, _ = appendQuoted(append(r.buf, '"'), s, math.MaxInt)
 	r.buf = append(r.buf, '"')
 }
 
-// endRow ends a row.
+// endRow ends a row, and the list if it is long enough.
 func (r *jsonRows) endRow() {
 	r.buf = append(r.buf, ']')
 	r.inRow = false
@@ -67,7 +71,7 @@ func (r *jsonRows) endRow() {
 	}
 }
 
-// closeList ends the list, if there is any.
+// closeList ends the current list, if it has rows.
 func (r *jsonRows) closeList() {
 	if len(r.buf) > r.listStart {
 		r.buf = append(r.buf, ']')
@@ -76,8 +80,8 @@ func (r *jsonRows) closeList() {
 	}
 }
 
-// eachList gives the lists, the last of which was closed, until one fails. They are
-// not copied: use must keep nothing of them.
+// eachList calls use with each completed list, until one fails. The lists are not
+// copied: use must not keep them.
 func (r *jsonRows) eachList(use func(list string) error) error {
 	begin := 0
 	for _, end := range r.listEnds {

@@ -2,9 +2,9 @@ package history
 
 import "strings"
 
-// Suspects gives the places of the words of a command that look like a secret,
-// or follow an option whose name says that one comes. It errs on the side of
-// taking a word for secret.
+// Suspects returns the positions of the words of a command that look like a
+// secret, or that follow an option whose name announces one. If in doubt, it
+// treats a word as a secret.
 func Suspects(words []string) []int {
 	var out []int
 	for i, masked := range MaskWords(words, redactedMark) {
@@ -15,9 +15,9 @@ func Suspects(words []string) []int {
 	return out
 }
 
-// MaskWords gives the words of a command with mask in the place of every secret
-// that Suspects finds: of a word such as --token=abc the value alone, so that
-// the option can still be read.
+// MaskWords returns the words of a command with mask in place of every secret
+// that Suspects finds. Of a word such as --token=abc it replaces only the value,
+// so that the option stays readable.
 func MaskWords(words []string, mask string) []string {
 	found := newDetector()
 	out := make([]string, len(words))
@@ -26,7 +26,7 @@ func MaskWords(words []string, mask string) []string {
 		if text, secret := found.cleanText(nil, []byte(word), classifySecretName); secret {
 			out[i] = strings.ReplaceAll(string(text), redactedMark, mask)
 		} else if name, value, ok := strings.Cut(word, "="); ok && value != "" && classifySecretName([]byte(name)) != notSecret {
-			out[i] = name + "=" + mask // shorter than what clean looks at
+			out[i] = name + "=" + mask // cleanText skips texts that are this short
 		}
 		if i > 0 && !strings.HasPrefix(word, "-") {
 			option, ok := strings.CutPrefix(words[i-1], "-")

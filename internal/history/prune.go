@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// pruneBatch is how many calls are deleted in one transaction: the writer waits
-// for no longer than that.
+// pruneBatch is how many calls are deleted in one transaction, which bounds how
+// long the writer waits for it.
 const pruneBatch = 2000
 
-// Prune deletes the calls of all tenants that started before a time, and says
-// how many they were. The sums stay.
+// Prune deletes the calls of all tenants that started before a time, and returns
+// how many it deleted. The sums stay.
 func (h *History) Prune(ctx context.Context, before time.Time) (int64, error) {
 	tenants, err := h.listTenants(ctx)
 	if err != nil {
@@ -27,7 +27,8 @@ func (h *History) Prune(ctx context.Context, before time.Time) (int64, error) {
 	return pruned, nil
 }
 
-// listTenants lists who has calls: there is no call without a sum.
+// listTenants lists the tenants that have calls. There is no call without a sum,
+// so the small usage table is enough.
 func (h *History) listTenants(ctx context.Context) ([]string, error) {
 	rows, err := h.options.Read.QueryContext(ctx, `SELECT DISTINCT tenant_id FROM history_usage`)
 	if err != nil {
@@ -45,6 +46,7 @@ func (h *History) listTenants(ctx context.Context) ([]string, error) {
 	return list, rows.Err()
 }
 
+// pruneTenant deletes the old calls of a tenant, batch by batch.
 func (h *History) pruneTenant(ctx context.Context, tenant string, before time.Time) (pruned int64, err error) {
 	for {
 		res, err := h.options.Write.ExecContext(ctx, h.options.Dialect.Bind(`DELETE FROM history_calls WHERE (tenant_id, id) IN

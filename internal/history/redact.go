@@ -8,61 +8,70 @@ import (
 	"unicode/utf8"
 )
 
+// These limits bound the work and the memory that one call can cost the redactor.
 const (
-	redactedMark = "[redacted]"
-	// minKnownSecret is the length from which on a value that was redacted is
-	// looked for elsewhere: shorter ones are words of the language.
-	minKnownSecret  = 6
-	maxKnownSecrets = 64 // values that are looked for
-	maxDepth        = 64 // of containers that are kept
-	maxNesting      = 3  // of JSON inside strings inside JSON
+	redactedMark = "[redacted]" // replaces a secret
+	// minKnownSecret is the shortest secret that is also searched for elsewhere
+	// in the call. Shorter ones would match ordinary words.
+	minKnownSecret = 6
+	// Secrets of a call that are searched for.
+	maxKnownSecrets = 64
+	maxDepth        = 64 // of nested containers
+	// Of JSON inside strings inside JSON.
+	maxNesting = 3
 )
 
-// redactor makes what is kept of a call's payloads. One goroutine uses it. What
-// it gives lies in buffers that it uses again.
+// redactor redacts and cuts the payloads of one call after another. One goroutine
+// uses it. Its results are in buffers that it reuses.
 type redactor struct {
-	maxBytes  int
-	detector  detector
-	nameCache map[string]secrecy // what names were found to be
+	maxBytes  int                // of a payload
+	detector  detector           // finds secrets by their form
+	nameCache map[string]secrecy // results of classifySecretName
 
-	knownSecrets [][]byte   // values of this call that are secret
-	secretBytes  []byte     // holds them
-	scratch      []byte     // a stack of texts that were decoded or cleaned
-	pathStack    []jsonPath // a stack of what is left of paths
-	outputs      [maxNesting + 1][]byte
+	knownSecrets [][]byte // secrets of this call
+	secretBytes  []byte   // the memory of knownSecrets
+	// A stack of decoded or cleaned texts.
+	scratch []byte
+	// A stack of the remaining paths.
+	pathStack []jsonPath
+	// One buffer per level of nesting.
+	outputs [maxNesting + 1][]byte
 }
 
+// newRedactor returns a redactor that keeps up to most bytes of each payload.
 func newRedactor(most int) *redactor {
 	return &redactor{maxBytes: most, detector: newDetector(), nameCache: map[string]secrecy{}}
 }
 
-// reset forgets the call before.
+// reset forgets the previous call.
 func (r *redactor) reset() {
 	r.knownSecrets, r.secretBytes, r.scratch = r.knownSecrets[:0], r.secretBytes[:0], r.scratch[:0]
 }
 
-// releaseScratch gives up the texts that were made since the scratch had that length.
-// Where it had to grow meanwhile, older texts live on in what it was before.
+// releaseScratch gives up the texts that were added since the scratch had that
+// length. If the scratch had to grow meanwhile, older texts stay valid in its
+// former memory.
 func (r *redactor) releaseScratch(length int) { r.scratch = r.scratch[:length] }
 
-// redactParams gives what is kept of the beginning of the parameters, which have size
-// bytes in all. paths lead to what is secret in them. It is good until more is
-// asked for.
+// redactParams returns what is kept of the parameters. src is their beginning,
+// size their full length, and paths lead to the secrets in them. The result is
+// valid until the next call.
 func (r *redactor) redactParams(src []byte, size int, paths []jsonPath) []byte {
 	n := len(r.knownSecrets)
 	text := r.redactJSON(src, size, paths)
-	if len(r.knownSecrets) > n { // a value may appear before the name that gives it away
+	if len(r.knownSecrets) > n { // a secret may appear before the name that reveals it
 		text = r.redactJSON(src, size, paths)
 	}
 	return text
 }
 
-// redactResult is params for a result.
+// redactResult is redactParams for a result. One pass is enough: the parameters
+// come first, so their secrets are known.
 func (r *redactor) redactResult(src []byte, size int, paths []jsonPath) []byte {
 	return r.redactJSON(src, size, paths)
 }
 
-// redactText gives a lone text without what is secret in it. It is good until begin.
+// redactText returns a text without its secrets. It is valid until reset.
 func (r *redactor) redactText(s string) []byte {
 	begin := len(r.scratch)
 	r.scratch = append(r.scratch, s...)
@@ -70,6 +79,8 @@ func (r *redactor) redactText(s string) []byte {
 	return clean
 }
 
+// redactJSON redacts and cuts a payload. A payload that is not JSON becomes a
+// JSON string.
 func (r *redactor) redactJSON(src []byte, size int, paths []jsonPath) []byte {
 	if len(src) == 0 {
 		return nil
@@ -81,7 +92,7 @@ func (r *redactor) redactJSON(src []byte, size int, paths []jsonPath) []byte {
 	}(len(r.scratch))
 	w.copyValue(paths, 0)
 	if w.skipSpace(); !w.stopped && w.pos < len(w.src) {
-		w.notJSON = true // something follows the value
+		w.notJSON = true // there is more than one value
 	}
 	if !w.notJSON && len(w.out) == 0 {
 		w.out = append(appendCutMarker(append(w.out, '"'), size), '"')
@@ -89,13 +100,13 @@ func (r *redactor) redactJSON(src []byte, size int, paths []jsonPath) []byte {
 	if !w.notJSON {
 		return w.out
 	}
-	// It is not JSON: kept as a text.
+	// It is not JSON, so it is kept as a text.
 	w = jsonRedactor{redactor: r, totalSize: size, isTruncated: w.isTruncated, maxBytes: r.maxBytes, out: w.out[:0]}
 	w.writeText(bytes.ToValidUTF8(src, []byte("\uFFFD")), !w.isTruncated)
 	return w.out
 }
 
-// rememberSecret notes a value that is secret.
+// rememberSecret adds a secret to search for in the rest of the call.
 func (r *redactor) rememberSecret(value []byte) {
 	if len(value) < minKnownSecret || len(r.knownSecrets) == maxKnownSecrets {
 		return
@@ -110,7 +121,7 @@ func (r *redactor) rememberSecret(value []byte) {
 	r.knownSecrets = append(r.knownSecrets, r.secretBytes[begin:])
 }
 
-// rememberSecretText is remember for a text.
+// rememberSecretText is rememberSecret for a string.
 func (r *redactor) rememberSecretText(value string) {
 	begin := len(r.scratch)
 	r.scratch = append(r.scratch, value...)
@@ -118,9 +129,9 @@ func (r *redactor) rememberSecretText(value string) {
 	r.releaseScratch(begin)
 }
 
-// cleanText gives a text without the values known to be secret and without what
-// looks like a secret, and says whether anything was. It is s itself, or lies in
-// the scratch.
+// cleanText returns a text without the known secrets and without text that looks
+// like a secret. It reports whether it changed anything. The result is s itself
+// or is in the scratch.
 func (r *redactor) cleanText(s []byte) ([]byte, bool) {
 	changed := false
 	for _, v := range r.knownSecrets {
@@ -144,7 +155,8 @@ func (r *redactor) cleanText(s []byte) ([]byte, bool) {
 	return s, changed
 }
 
-// classifyName says how secret the value of a name is.
+// classifyName returns how secret the value of a name is. It caches the names
+// that callers use most.
 func (r *redactor) classifyName(name []byte) secrecy {
 	if s, ok := r.nameCache[string(name)]; ok {
 		return s
@@ -156,8 +168,8 @@ func (r *redactor) classifyName(name []byte) secrecy {
 	return s
 }
 
-// trimUnjudgeable gives the part of a text, of which more follows, that can be
-// judged: its last word may be half a secret, its end the beginning of one.
+// trimUnjudgeable returns the part of a cut-off text that can be judged. Its last
+// word may be half a secret, and its end may be the beginning of a known one.
 func (r *redactor) trimUnjudgeable(s []byte) []byte {
 	if i := bytes.LastIndexAny(s, " \t\r\n"); i >= 0 {
 		s = s[:i]
@@ -175,14 +187,14 @@ func (r *redactor) trimUnjudgeable(s []byte) []byte {
 	return s
 }
 
-// jsonPath is a way into JSON; * is every member or item.
+// jsonPath is a path into JSON; * stands for every member or item.
 type jsonPath []string
 
-// secretPaths are the paths to what is secret in the calls of one tool.
+// secretPaths are the paths to the secrets in the calls of one tool.
 type secretPaths struct{ params, result []jsonPath }
 
-// newSecretPaths takes the pointers into arguments and results. A structured result is
-// often told once more as text: pointers lead into that, too.
+// newSecretPaths parses the pointers into arguments and results. A structured
+// result is often repeated as text, so its pointers apply there, too.
 func newSecretPaths(arguments, result []string) secretPaths {
 	return secretPaths{
 		params: parsePointers(arguments, "arguments"),
@@ -190,6 +202,7 @@ func newSecretPaths(arguments, result []string) secretPaths {
 	}
 }
 
+// parsePointers parses JSON pointers and puts them below a common path.
 func parsePointers(pointers []string, below ...string) []jsonPath {
 	paths := make([]jsonPath, 0, len(pointers))
 	for _, p := range pointers {
@@ -204,8 +217,8 @@ func parsePointers(pointers []string, below ...string) []jsonPath {
 	return paths
 }
 
-// descendMember gives the rest of the paths that lead through a member. It lies on the
-// stack of rests.
+// descendMember returns the rest of the paths that lead through a member. It is
+// on the path stack.
 func (r *redactor) descendMember(paths []jsonPath, name []byte) []jsonPath {
 	begin := len(r.pathStack)
 	for _, p := range paths {
@@ -216,7 +229,8 @@ func (r *redactor) descendMember(paths []jsonPath, name []byte) []jsonPath {
 	return r.pathStack[begin:]
 }
 
-// descendItem gives the rest of the paths that lead through an item of an array.
+// descendItem returns the rest of the paths that lead through an item of an
+// array.
 func (r *redactor) descendItem(paths []jsonPath, n int) []jsonPath {
 	if len(paths) == 0 {
 		return nil
@@ -225,18 +239,19 @@ func (r *redactor) descendItem(paths []jsonPath, n int) []jsonPath {
 	return r.descendMember(paths, strconv.AppendInt(digits[:0], int64(n), 10))
 }
 
-// endsHere says whether one of the paths ends here.
+// endsHere reports whether one of the paths ends at this value.
 func endsHere(paths []jsonPath) bool {
 	return slices.ContainsFunc(paths, func(p jsonPath) bool { return len(p) == 0 })
 }
 
-// appendCutMarker appends that something was cut, and how long it was.
+// appendCutMarker appends a note that a payload was cut, with its full length.
 func appendCutMarker(dst []byte, size int) []byte {
 	return append(strconv.AppendInt(append(dst, "[cut: "...), int64(size), 10), " bytes in all]"...)
 }
 
-// appendQuoted appends s as a JSON string without its quotes, as far as it fits into
-// room, and says whether all of it did.
+// appendQuoted appends s as a JSON string without its quotes, as far as it fits
+// into room. It reports whether all of it did. Bytes that are not UTF-8 become
+// U+FFFD.
 func appendQuoted[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
 	const hex = "0123456789abcdef"
 	for i := 0; i < len(s); {
@@ -262,7 +277,7 @@ func appendQuoted[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
 		case c >= utf8.RuneSelf:
 			var ru rune
 			ru, size = utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
-			need = utf8.RuneLen(ru) // of U+FFFD where it is no character
+			need = utf8.RuneLen(ru) // the length of U+FFFD if it is not a character
 		}
 		if room -= need; room < 0 {
 			return dst, false

@@ -2,17 +2,19 @@ package history
 
 import "strings"
 
-// secrecy is how sure a name makes it that its value is secret.
+// secrecy says how certainly a name marks its value as secret.
 type secrecy uint8
 
+// The degrees of secrecy.
 const (
-	notSecret  secrecy = iota // says nothing
-	secretText                // a text is secret; a number is a count
-	secretValue
+	notSecret secrecy = iota // the name says nothing
+	// A text is secret, but a number is a count, as in max_tokens.
+	secretText
+	secretValue // every value is secret
 )
 
-// classifySecretName judges a name. Case and signs do not matter: api_key, API-Key and
-// apiKey are one name.
+// classifySecretName classifies a name. Case and punctuation do not matter:
+// api_key, API-Key and apiKey are the same name.
 func classifySecretName(name []byte) secrecy {
 	var letters [128]byte
 	k := 0

@@ -10,21 +10,25 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// One goroutine writes. It takes what waits in batches, a transaction each, and
-// rests between them, so that it never has more than a sixteenth of a processor:
-// calls matter more than their history. Where more come than that is enough for, most
-// are dropped in any case, and it leaves them two thirds of it. Within a batch it yields
-// every millisecond or two, since calls that wait for its processor would wait for
-// all of it.
+// One goroutine writes. It takes waiting calls in batches, one transaction each.
+// It rests between them, so that it never uses more than a sixteenth of a
+// processor: calls matter more than their history. If more calls arrive than that
+// is enough for, most of them are dropped in any case, so it rests three times as
+// long. Within a batch it yields every one or two milliseconds, because calls
+// that wait for its processor would wait for the whole batch.
 const (
-	restFactor         = 15
-	restFactorDropping = 47 // while calls are dropped
-	yieldEvery         = 32 // calls that are made rows
-	maxRest            = time.Second
-	minRetryDelay      = 100 * time.Millisecond
-	maxRetryDelay      = 2 * time.Second
+	// Rest this many times as long as the batch took.
+	restFactor = 15
+	// The same while calls are dropped.
+	restFactorDropping = 47
+	// Calls that become rows between two yields.
+	yieldEvery    = 32
+	maxRest       = time.Second
+	minRetryDelay = 100 * time.Millisecond
+	maxRetryDelay = 2 * time.Second
 )
 
+// runWriter is the goroutine that writes. It ends after Close.
 func (h *History) runWriter() {
 	defer close(h.stopped)
 	b := newBatch(h.options.Max)
@@ -41,7 +45,7 @@ func (h *History) runWriter() {
 			h.finishWriting(ctx, b)
 			return
 		}
-		// Let a batch gather.
+		// Let a batch collect calls.
 		timer.Reset(batchDelay)
 		h.waitForTimer(timer, h.batchQueued, b)
 		begin := time.Now()
@@ -61,8 +65,8 @@ func (h *History) runWriter() {
 	}
 }
 
-// waitForTimer waits for the timer, or for early; flushes are served meanwhile, and
-// the end of all leaves it at once.
+// waitForTimer waits for the timer, or for early. Meanwhile it serves flushes. It
+// returns at once when Close is called.
 func (h *History) waitForTimer(timer *time.Timer, early <-chan struct{}, b *batch) {
 	defer timer.Stop()
 	for {
@@ -80,10 +84,10 @@ func (h *History) waitForTimer(timer *time.Timer, early <-chan struct{}, b *batc
 	}
 }
 
-// finishWriting writes what still waits, as long as ctx allows, and counts the rest as
-// dropped. Records that were at work when closing began may add a few.
+// finishWriting writes the waiting calls until ctx ends, and counts the rest as
+// dropped. Records that were running when Close was called may add a few.
 func (h *History) finishWriting(ctx context.Context, b *batch) {
-	_ = h.drainQueue(ctx, b) // what is left is counted
+	_ = h.drainQueue(ctx, b) // the calls that are left are counted below
 	for {
 		select {
 		case e := <-h.queue:
@@ -95,7 +99,7 @@ func (h *History) finishWriting(ctx context.Context, b *batch) {
 	}
 }
 
-// drainQueue writes batch after batch until nothing waits of what did.
+// drainQueue writes batches until all calls that are waiting now are written.
 func (h *History) drainQueue(ctx context.Context, b *batch) error {
 	for left := len(h.queue); ; {
 		if err := h.writeBatch(ctx, b); err != nil {
@@ -107,9 +111,8 @@ func (h *History) drainQueue(ctx context.Context, b *batch) error {
 	}
 }
 
-// writeBatch writes up to batchSize of the calls that wait. Where the database is
-// away it tries again until it is back, a flush or the end wants it no longer,
-// or ctx ends.
+// writeBatch writes up to batchSize of the waiting calls. While the database is
+// unavailable it tries again, until ctx or the history ends.
 func (h *History) writeBatch(ctx context.Context, b *batch) error {
 	b.entries = b.entries[:0]
 	for size := 0; len(b.entries) < batchSize && size < batchBytes; {
@@ -145,7 +148,8 @@ func (h *History) writeBatch(ctx context.Context, b *batch) error {
 	return h.storeBatch(ctx, b)
 }
 
-// storeBatch writes a batch, or drops it in the end.
+// storeBatch writes a batch, with retries. It drops the batch if the database
+// refuses it, if ctx ends, or if the last attempt of Close fails.
 func (h *History) storeBatch(ctx context.Context, b *batch) error {
 	timer := time.NewTimer(0)
 	<-timer.C
@@ -177,7 +181,7 @@ func (h *History) storeBatch(ctx context.Context, b *batch) error {
 		case done := <-h.flushRequests:
 			done <- fault
 		case end := <-h.stop:
-			// One more attempt, under the limit that closing sets.
+			// Close was called: one more attempt, with the deadline of Close.
 			h.stop <- end
 			if ctx == end || h.attemptStore(end, b) != nil { //nolint:contextcheck // closing brings its own
 				h.dropped.Add(b.callCount)
@@ -198,7 +202,8 @@ func (h *History) attemptStore(ctx context.Context, b *batch) error {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit it has nothing to do, and before one the first error counts
-	// A commit whose answer was lost may have been done: all of it, or nothing.
+	// If the answer to an earlier commit was lost, all of it may be stored, or
+	// nothing. The first call shows which.
 	if b.attempted && b.callCount > 0 {
 		var n int
 		err := tx.QueryRowContext(ctx, h.options.Dialect.Bind(`SELECT COUNT(*) FROM history_calls WHERE tenant_id = ? AND id = ?`),
@@ -208,11 +213,11 @@ func (h *History) attemptStore(ctx context.Context, b *batch) error {
 		}
 	}
 	b.attempted = true
-	insert, sum := tx.StmtContext(ctx, h.insertCalls), tx.StmtContext(ctx, h.addUsage) // they end with the transaction
+	insert, sum := tx.StmtContext(ctx, h.insertCalls), tx.StmtContext(ctx, h.addUsage) // the transaction closes them
 	err = b.eachCallList(func(c *sharedColumns, list string) error {
 		b.statementArgs = b.statementArgs[:0]
 		for i := range c {
-			b.statementArgs = append(b.statementArgs, &c[i]) // no copy, as a string would be
+			b.statementArgs = append(b.statementArgs, &c[i]) // a pointer avoids a copy
 		}
 		return execStatement(ctx, insert, append(b.statementArgs, list)...)
 	})
@@ -225,15 +230,16 @@ func (h *History) attemptStore(ctx context.Context, b *batch) error {
 	return tx.Commit()
 }
 
-// execStatement executes a statement, and lets others have the processor.
+// execStatement runs a statement and then yields the processor.
 func execStatement(ctx context.Context, stmt *sql.Stmt, args ...any) error {
 	_, err := stmt.ExecContext(ctx, args...)
 	runtime.Gosched()
 	return err
 }
 
-// prepareStatements makes the two statements. They are kept: to parse one costs as much as
-// to run it. No transaction may be open, as there may be one connection only.
+// prepareStatements prepares the two statements and keeps them: parsing one costs
+// as much as running it. No transaction may be open, because the pool may have a
+// single connection.
 func (h *History) prepareStatements(ctx context.Context) (err error) {
 	if h.insertCalls == nil {
 		h.insertCalls, err = h.options.Write.PrepareContext(ctx, h.options.Dialect.Bind(
@@ -245,7 +251,8 @@ func (h *History) prepareStatements(ctx context.Context) (err error) {
 	return err
 }
 
-// buildUsageQuery adds to stored sums, or makes them.
+// buildUsageQuery returns the statement that adds to stored sums, or inserts
+// them.
 func buildUsageQuery(dialect Dialect) string {
 	return `INSERT INTO history_usage
 		(tenant_id, day, server, name, door, issuer, subject, user_id, agent, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#") + `)
