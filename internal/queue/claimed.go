@@ -13,35 +13,35 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// claim is what was leased together of a tenant, written down once. It says when
+// leaseClaim is what was leased together of a tenant, written down once. It says when
 // to look whether leases ran out, and at which; whether one did the job says.
-type claim struct {
-	tenant junctor.TenantID
-	id     string
-	left   atomic.Int64 // leases whose jobs are not known to have been settled
+type leaseClaim struct {
+	tenant     junctor.TenantID
+	id         string
+	openLeases atomic.Int64 // leases whose jobs are not known to have been settled
 }
 
 const (
-	maxLate   = 64          // claims that are looked at together
-	lookAgain = time.Minute // between looks for strays
+	maxExpiredClaims   = 64          // claims that are looked at together
+	strayCheckInterval = time.Minute // between looks for strays
 )
 
-// writeDown notes what was leased, so that it is found when it runs out.
-func (tx *Tx) writeDown(ctx context.Context, queue string, leases []*Lease) error {
+// insertClaims notes what was leased, so that it is found when it runs out.
+func (tx *Tx) insertClaims(ctx context.Context, queue string, leases []*Lease) error {
 	jobs := map[junctor.TenantID][]byte{} // of the JSON: a member for each, with a comma before it
-	claims := map[junctor.TenantID]*claim{}
+	claims := map[junctor.TenantID]*leaseClaim{}
 	for _, l := range leases {
 		if claims[l.Tenant] == nil {
-			claims[l.Tenant] = &claim{tenant: l.Tenant, id: tx.newID()}
+			claims[l.Tenant] = &leaseClaim{tenant: l.Tenant, id: tx.newID()}
 		}
 		l.claim = claims[l.Tenant]
-		l.claim.left.Add(1)
+		l.claim.openLeases.Add(1)
 		list := append(append(jobs[l.Tenant], `,"`...), l.ID...) // hexadecimal: nothing to escape
 		jobs[l.Tenant] = strconv.AppendInt(append(list, `":`...), l.lease, 10)
 	}
 	for tenant, c := range claims {
 		_, err := tx.Exec(ctx, `INSERT INTO job_claims (tenant_id, id, queue, owner, until, jobs) VALUES (?, ?, ?, ?, ?, ?)`,
-			string(tenant), c.id, queue, tx.q.o.Owner, micros(tx.now.Add(tx.q.o.Lease)), "{"+string(jobs[tenant][1:])+"}")
+			string(tenant), c.id, queue, tx.q.options.Owner, toMicros(tx.now.Add(tx.q.options.Lease)), "{"+string(jobs[tenant][1:])+"}")
 		if err != nil {
 			return err
 		}
@@ -49,33 +49,33 @@ func (tx *Tx) writeDown(ctx context.Context, queue string, leases []*Lease) erro
 	return nil
 }
 
-// settled is told of writes that are on disk, and keeps in mind which claims have
+// countSettled is told of writes that are on disk, and keeps in mind which claims have
 // no lease left.
-func (q *Queue) settled(group []*entry) {
+func (q *Queue) countSettled(group []*pendingWrite) {
 	for _, e := range group {
 		if e.settle == nil || e.err != nil || e.settle.state == "" {
 			continue
 		}
-		if c := e.settle.lease.claim; c != nil && c.left.Add(-1) == 0 {
+		if c := e.settle.lease.claim; c != nil && c.openLeases.Add(-1) == 0 {
 			q.mu.Lock()
-			q.over = append(q.over, c)
+			q.emptyClaims = append(q.emptyClaims, c)
 			q.mu.Unlock()
 		}
 	}
 }
 
-// takeOver gives the claims that have no lease left, once.
-func (q *Queue) takeOver() []*claim {
+// takeEmptyClaims gives the claims that have no lease left, once.
+func (q *Queue) takeEmptyClaims() []*leaseClaim {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	over := q.over
-	q.over = nil
+	over := q.emptyClaims
+	q.emptyClaims = nil
 	return over
 }
 
-// forget takes claims out that have no lease left. Those of a process that ended
+// deleteClaims takes claims out that have no lease left. Those of a process that ended
 // before are found when they would have run out.
-func (tx *Tx) forget(ctx context.Context, over []*claim) error {
+func (tx *Tx) deleteClaims(ctx context.Context, over []*leaseClaim) error {
 	if len(over) == 0 {
 		return nil
 	}
@@ -91,42 +91,42 @@ func (tx *Tx) forget(ctx context.Context, over []*claim) error {
 	return err
 }
 
-// strays says whether leases ran out that nobody may have written down: replicas of
+// hasStrays says whether leases ran out that nobody may have written down: replicas of
 // a version before claims were, while they are replaced one by one, do not. It
 // reads all jobs that are ready, so it looks seldom.
-func (q *Queue) strays(ctx context.Context, queue string, now time.Time) (found bool, err error) {
+func (q *Queue) hasStrays(ctx context.Context, queue string, now time.Time) (found bool, err error) {
 	q.mu.Lock()
-	since := now.Sub(q.looked[queue])
-	if since >= 0 && since < lookAgain {
+	since := now.Sub(q.strayChecks[queue])
+	if since >= 0 && since < strayCheckInterval {
 		q.mu.Unlock()
 		return false, nil
 	}
-	q.looked[queue] = now
+	q.strayChecks[queue] = now
 	q.mu.Unlock()
-	err = q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = ? AND `+isLeased+` AND lease_until <= ?)`), queue, micros(now)).Scan(&found)
+	err = q.options.DB.Read.QueryRowContext(ctx, q.options.DB.Dialect.Bind(`SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = ? AND `+isLeasedCondition+` AND lease_until <= ?)`), queue, toMicros(now)).Scan(&found)
 	return found, err
 }
 
-// free is what becomes of a job whose lease is over and which has no end.
-const free = `UPDATE jobs SET state = CASE WHEN held = '' THEN 'ready' ELSE 'held' END, run_at = ?, lease_until = 0, owner = '', lost = lost + 1 WHERE `
+// returnJobs is what becomes of a job whose lease is over and which has no end.
+const returnJobs = `UPDATE jobs SET state = CASE WHEN held = '' THEN 'ready' ELSE 'held' END, run_at = ?, lease_until = 0, owner = '', lost = lost + 1 WHERE `
 
-// takeBackLate makes jobs ready whose leases ran out, strays too if asked to; again
+// takeBackExpired makes jobs ready whose leases ran out, strays too if asked to; again
 // says that there are more to look at, or that there is something to lease.
-func (tx *Tx) takeBackLate(ctx context.Context, queue string, strays bool) (again bool, err error) {
+func (tx *Tx) takeBackExpired(ctx context.Context, queue string, strays bool) (again bool, err error) {
 	var alone int64
 	if strays {
-		alone, err = tx.Exec(ctx, free+tx.dialect.Among(`SELECT `+tx.dialect.Row()+` FROM jobs WHERE queue = ? AND `+isLeased+` AND lease_until <= ?`+tx.dialect.Skip()),
-			micros(tx.now), queue, micros(tx.now))
+		alone, err = tx.Exec(ctx, returnJobs+tx.dialect.Among(`SELECT `+tx.dialect.Row()+` FROM jobs WHERE queue = ? AND `+isLeasedCondition+` AND lease_until <= ?`+tx.dialect.Skip()),
+			toMicros(tx.now), queue, toMicros(tx.now))
 		if err != nil {
 			return false, err
 		}
 	}
-	found, err := tx.claimed(ctx, `queue = ? AND until <= ? ORDER BY until LIMIT ?`+tx.dialect.Skip(), queue, micros(tx.now), maxLate)
+	found, err := tx.readClaims(ctx, `queue = ? AND until <= ? ORDER BY until LIMIT ?`+tx.dialect.Skip(), queue, toMicros(tx.now), maxExpiredClaims)
 	if err != nil {
 		return false, err
 	}
-	n, err := tx.takeBack(ctx, found, ` AND j.lease_until <= ?`, micros(tx.now))
-	return alone+n > 0 || len(found) == maxLate, err
+	n, err := tx.takeBackJobs(ctx, found, ` AND j.lease_until <= ?`, toMicros(tx.now))
+	return alone+n > 0 || len(found) == maxExpiredClaims, err
 }
 
 // TakeBack ends all leases of an owner that is known to be gone: this node's own,
@@ -136,32 +136,32 @@ func (q *Queue) TakeBack(ctx context.Context, owner string) error {
 		return errors.New("nobody's leases cannot be taken back")
 	}
 	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		found, err := tx.claimed(ctx, `owner = ? ORDER BY until`+tx.dialect.Wait(), owner)
+		found, err := tx.readClaims(ctx, `owner = ? ORDER BY until`+tx.dialect.Wait(), owner)
 		if err != nil {
 			return err
 		}
-		tx.told = true
-		_, err = tx.takeBack(ctx, found, "")
+		tx.wakesWorkers = true
+		_, err = tx.takeBackJobs(ctx, found, "")
 		return err
 	})
 }
 
-// written is a claim as it is stored.
-type written struct {
+// storedClaim is a claim as it is stored.
+type storedClaim struct {
 	tenant, id string
 	jobs       map[string]int64
 }
 
-// claimed reads claims, and holds them until the end of the transaction.
-func (tx *Tx) claimed(ctx context.Context, which string, args ...any) ([]written, error) {
+// readClaims reads claims, and holds them until the end of the transaction.
+func (tx *Tx) readClaims(ctx context.Context, which string, args ...any) ([]storedClaim, error) {
 	rows, err := tx.Query(ctx, `SELECT tenant_id, id, jobs FROM job_claims WHERE `+which, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close() // Err tells what went wrong
-	var found []written
+	var found []storedClaim
 	for rows.Next() {
-		var w written
+		var w storedClaim
 		var jobs string
 		if err := rows.Scan(&w.tenant, &w.id, &jobs); err != nil {
 			return nil, err
@@ -174,9 +174,9 @@ func (tx *Tx) claimed(ctx context.Context, which string, args ...any) ([]written
 	return found, rows.Err()
 }
 
-// takeBack makes those jobs of claims ready that are still leased under them, and
+// takeBackJobs makes those jobs of claims ready that are still leased under them, and
 // of which a condition holds. It gives how many; of the claims what is left stays.
-func (tx *Tx) takeBack(ctx context.Context, found []written, condition string, args ...any) (int64, error) {
+func (tx *Tx) takeBackJobs(ctx context.Context, found []storedClaim, condition string, args ...any) (int64, error) {
 	if len(found) == 0 {
 		return 0, nil
 	}
@@ -192,10 +192,10 @@ func (tx *Tx) takeBack(ctx context.Context, found []written, condition string, a
 		return 0, err
 	}
 	leased := func(columns string) string {
-		return `WITH r(whose, job, token, claim) AS (` + rows + `) SELECT ` + columns + ` FROM r JOIN jobs j ON j.tenant_id = whose AND j.id = job WHERE j.lease = token AND ` + isHeld
+		return `WITH r(whose, job, token, claim) AS (` + rows + `) SELECT ` + columns + ` FROM r JOIN jobs j ON j.tenant_id = whose AND j.id = job WHERE j.lease = token AND ` + hasLeaseCondition
 	}
-	n, err := tx.Exec(ctx, free+tx.dialect.Among(leased("j."+tx.dialect.Row())+condition+tx.dialect.Skip()),
-		slices.Concat([]any{micros(tx.now)}, listed, args)...)
+	n, err := tx.Exec(ctx, returnJobs+tx.dialect.Among(leased("j."+tx.dialect.Row())+condition+tx.dialect.Skip()),
+		slices.Concat([]any{toMicros(tx.now)}, listed, args)...)
 	if err != nil {
 		return n, err
 	}
@@ -220,15 +220,15 @@ func (tx *Tx) takeBack(ctx context.Context, found []written, condition string, a
 		return n, err
 	}
 	_ = left.Close() // PostgreSQL takes one statement at a time
-	return n, tx.rewrite(ctx, found, jobs, until)
+	return n, tx.updateClaims(ctx, found, jobs, until)
 }
 
-// rewrite keeps of claims the jobs that are left.
-func (tx *Tx) rewrite(ctx context.Context, found []written, jobs []map[string]int64, until []int64) error {
-	var over []*claim
+// updateClaims keeps of claims the jobs that are left.
+func (tx *Tx) updateClaims(ctx context.Context, found []storedClaim, jobs []map[string]int64, until []int64) error {
+	var over []*leaseClaim
 	for i, w := range found {
 		if jobs[i] == nil {
-			over = append(over, &claim{tenant: junctor.TenantID(w.tenant), id: w.id})
+			over = append(over, &leaseClaim{tenant: junctor.TenantID(w.tenant), id: w.id})
 			continue
 		}
 		list, err := json.Marshal(jobs[i])
@@ -239,7 +239,7 @@ func (tx *Tx) rewrite(ctx context.Context, found []written, jobs []map[string]in
 			return err
 		}
 	}
-	return tx.forget(ctx, over)
+	return tx.deleteClaims(ctx, over)
 }
 
 // Extend makes leases last from now on. Those that are no longer this process's
@@ -252,17 +252,17 @@ func (q *Queue) Extend(ctx context.Context, leases []*Lease) (lost []*Lease, err
 	for i, l := range leases {
 		tenants[i], ids[i], tokens[i], claims[i] = string(l.Tenant), l.ID, l.lease, l.claim.id
 	}
-	rows, args, err := q.o.DB.Dialect.Zip(tenants, ids, tokens)
+	rows, args, err := q.options.DB.Dialect.Zip(tenants, ids, tokens)
 	if err != nil {
-		return nil, q.fail(ctx, err, "extend leases")
+		return nil, q.wrapError(ctx, err, "extend leases")
 	}
-	under, underArgs, err := q.o.DB.Dialect.Zip(tenants, claims)
+	under, underArgs, err := q.options.DB.Dialect.Zip(tenants, claims)
 	if err != nil {
-		return nil, q.fail(ctx, err, "extend leases")
+		return nil, q.wrapError(ctx, err, "extend leases")
 	}
 	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		until := micros(tx.now.Add(q.o.Lease))
-		kept, err := tx.extend(ctx, rows, append(slices.Clone(args), until))
+		until := toMicros(tx.now.Add(q.options.Lease))
+		kept, err := tx.extendLeases(ctx, rows, append(slices.Clone(args), until))
 		if err != nil {
 			return err
 		}
@@ -280,10 +280,10 @@ func (q *Queue) Extend(ctx context.Context, leases []*Lease) (lost []*Lease, err
 	return lost, err
 }
 
-// extend gives the tokens of the leases that now last, by their jobs' ids.
-func (tx *Tx) extend(ctx context.Context, rows string, args []any) (map[string]int64, error) {
+// extendLeases gives the tokens of the leases that now last, by their jobs' ids.
+func (tx *Tx) extendLeases(ctx context.Context, rows string, args []any) (map[string]int64, error) {
 	found, err := tx.Query(ctx, `WITH r(whose, job, token) AS (`+rows+`)
-		UPDATE jobs SET lease_until = ? FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+isHeld+` RETURNING id, lease`, args...)
+		UPDATE jobs SET lease_until = ? FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+hasLeaseCondition+` RETURNING id, lease`, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,9 @@ import (
 // the id of the one that has it is given, and nothing is added.
 func (tx *Tx) Enqueue(ctx context.Context, jobs ...Job) (ids []string, err error) {
 	ids = make([]string, len(jobs))
-	var lines []line
+	var lines []orderLine
 	for i := range jobs {
-		added, id, err := tx.add(ctx, &jobs[i])
+		added, id, err := tx.insertJob(ctx, &jobs[i])
 		if err != nil {
 			return nil, err
 		}
@@ -24,14 +24,14 @@ func (tx *Tx) Enqueue(ctx context.Context, jobs ...Job) (ids []string, err error
 			continue
 		}
 		if jobs[i].Key != "" {
-			lines = append(lines, line{jobs[i].Tenant, jobs[i].Queue, jobs[i].Key})
+			lines = append(lines, orderLine{jobs[i].Tenant, jobs[i].Queue, jobs[i].Key})
 		}
-		tx.told = true
+		tx.wakesWorkers = true
 	}
-	return ids, tx.advance(ctx, lines)
+	return ids, tx.advanceLines(ctx, lines)
 }
 
-func (tx *Tx) add(ctx context.Context, j *Job) (added bool, id string, err error) {
+func (tx *Tx) insertJob(ctx context.Context, j *Job) (added bool, id string, err error) {
 	if j.Tenant == "" || j.Queue == "" || len(j.Payload) == 0 {
 		return false, "", junctor.Errorf(junctor.CodeInternal, "a job needs a tenant, a queue and a payload")
 	}
@@ -59,8 +59,8 @@ func (tx *Tx) add(ctx context.Context, j *Job) (added bool, id string, err error
 	n, err := tx.Exec(ctx, `INSERT INTO jobs (tenant_id, id, queue, lane, order_key, seq, blocks, dedupe_key, event, trigger_id, agent, tool, payload,
 			state, held, run_at, lease, lease_until, owner, lost, attempt, base, max_attempts, skip_after, error, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, 0, '', 0, 0, 0, ?, ?, '', ?) ON CONFLICT DO NOTHING`,
-		string(j.Tenant), id, j.Queue, laneOf(j.Tenant, j.Lane), j.Key, seq, blocks, dedupe, j.Event, j.Trigger, j.Agent, j.Tool, string(j.Payload),
-		string(state), micros(runAt), j.MaxAttempts, j.SkipAfter, micros(tx.now))
+		string(j.Tenant), id, j.Queue, storedLane(j.Tenant, j.Lane), j.Key, seq, blocks, dedupe, j.Event, j.Trigger, j.Agent, j.Tool, string(j.Payload),
+		string(state), toMicros(runAt), j.MaxAttempts, j.SkipAfter, toMicros(tx.now))
 	if err != nil || n == 1 {
 		return n == 1, id, err
 	}
@@ -68,19 +68,19 @@ func (tx *Tx) add(ctx context.Context, j *Job) (added bool, id string, err error
 	return false, id, err
 }
 
-// line names the jobs with one order key.
-type line struct {
+// orderLine names the jobs with one order key.
+type orderLine struct {
 	tenant     junctor.TenantID
 	queue, key string
 }
 
-// advance lets the oldest job of each line move where none does.
-func (tx *Tx) advance(ctx context.Context, lines []line) error {
+// advanceLines lets the oldest job of each line move where none does.
+func (tx *Tx) advanceLines(ctx context.Context, lines []orderLine) error {
 	if len(lines) == 0 {
 		return nil
 	}
 	// Always in the same order, so that two who hold several do not wait for each other.
-	slices.SortFunc(lines, func(a, b line) int {
+	slices.SortFunc(lines, func(a, b orderLine) int {
 		return slices.Compare([]string{string(a.tenant), a.queue, a.key}, []string{string(b.tenant), b.queue, b.key})
 	})
 	var tenants, queues, keys []string
@@ -109,6 +109,6 @@ func (tx *Tx) advance(ctx context.Context, lines []line) error {
 	return err
 }
 
-// expired is how long a line that nothing is in is remembered, and so how far a
+// emptyLineTTL is how long a line that nothing is in is remembered, and so how far a
 // clock may be set back without an effect on order.
-const expired = 48 * time.Hour
+const emptyLineTTL = 48 * time.Hour

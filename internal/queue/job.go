@@ -61,7 +61,7 @@ type Job struct {
 type Lease struct {
 	Job
 	Until time.Time
-	claim *claim
+	claim *leaseClaim
 }
 
 // Token is the fencing token of the lease: greater than that of every lease of

@@ -38,8 +38,8 @@ type Lane struct {
 	Held      int              `json:"held"` // of those, one by one, whatever the lane's state
 }
 
-// halfTime is how long a job that was sent ahead has to come back.
-const halfTime = time.Minute
+// probeTimeout is how long a job that was sent ahead has to come back.
+const probeTimeout = time.Minute
 
 // OpenLane keeps jobs of a lane from being leased for a while, which is first,
 // and doubles up to most each time that it comes to this in a row. They are held,
@@ -47,12 +47,12 @@ const halfTime = time.Minute
 func (q *Queue) OpenLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, first, most time.Duration, why string) error {
 	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		var opened int
-		err := tx.QueryRow(ctx, `SELECT opened FROM job_lanes WHERE queue = ? AND lane = ?`, queue, laneOf(tenant, lane)).Scan(&opened)
+		err := tx.QueryRow(ctx, `SELECT opened FROM job_lanes WHERE queue = ? AND lane = ?`, queue, storedLane(tenant, lane)).Scan(&opened)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		until := tx.now.Add(min(first<<min(opened, 20), most))
-		return tx.setLane(ctx, queue, tenant, lane, LaneOpen, micros(until), why)
+		return tx.setLane(ctx, queue, tenant, lane, LaneOpen, toMicros(until), why)
 	})
 }
 
@@ -67,7 +67,7 @@ func (tx *Tx) setLane(ctx context.Context, queue string, tenant junctor.TenantID
 	_, err := tx.Exec(ctx, `INSERT INTO job_lanes (tenant_id, queue, lane, state, until, opened, why, changed_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
 		ON CONFLICT (queue, lane) DO UPDATE SET state = excluded.state, until = excluded.until, opened = job_lanes.opened + 1, why = excluded.why, changed_at = excluded.changed_at
 		WHERE job_lanes.state <> 'stopped' OR excluded.state = 'stopped'`,
-		string(tenant), queue, laneOf(tenant, lane), string(state), until, clean(why), micros(tx.now))
+		string(tenant), queue, storedLane(tenant, lane), string(state), until, storableText(why), toMicros(tx.now))
 	return err
 }
 
@@ -75,42 +75,42 @@ func (tx *Tx) setLane(ctx context.Context, queue string, tenant junctor.TenantID
 // order. Unless by hand, one that is stopped stays so.
 func (q *Queue) CloseLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, byHand bool) error {
 	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		n, err := tx.Exec(ctx, `DELETE FROM job_lanes WHERE queue = ? AND lane = ? AND (state <> 'stopped' OR ? = 1)`, queue, laneOf(tenant, lane), flag(byHand))
+		n, err := tx.Exec(ctx, `DELETE FROM job_lanes WHERE queue = ? AND lane = ? AND (state <> 'stopped' OR ? = 1)`, queue, storedLane(tenant, lane), boolToInt(byHand))
 		if err != nil || n == 0 {
 			return err
 		}
-		tx.told = true
-		_, err = tx.Exec(ctx, `UPDATE jobs SET run_at = ? WHERE queue = ? AND lane = ? AND `+isFree+` AND run_at > ?`,
-			micros(tx.now), queue, laneOf(tenant, lane), micros(tx.now))
+		tx.wakesWorkers = true
+		_, err = tx.Exec(ctx, `UPDATE jobs SET run_at = ? WHERE queue = ? AND lane = ? AND `+isReadyCondition+` AND run_at > ?`,
+			toMicros(tx.now), queue, storedLane(tenant, lane), toMicros(tx.now))
 		return err
 	})
 }
 
-// sendAhead lets the oldest job of a lane through that was closed for long
+// admitProbe lets the oldest job of a lane through that was closed for long
 // enough; false when another did.
-func (tx *Tx) sendAhead(ctx context.Context, queue, lane string) (bool, error) {
+func (tx *Tx) admitProbe(ctx context.Context, queue, lane string) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE job_lanes SET state = 'half', until = ?, changed_at = ? WHERE queue = ? AND lane = ? AND state IN ('open', 'half') AND until <= ?`,
-		micros(tx.now.Add(halfTime)), micros(tx.now), queue, lane, micros(tx.now))
+		toMicros(tx.now.Add(probeTimeout)), toMicros(tx.now), queue, lane, toMicros(tx.now))
 	if err != nil || n == 0 {
 		return false, err
 	}
 	tenant, _, _ := strings.Cut(lane, " ")
 	_, err = tx.Exec(ctx, `UPDATE jobs SET run_at = CASE WHEN run_at < ? THEN run_at ELSE ? END
-		WHERE tenant_id = ? AND id = (SELECT id FROM jobs WHERE queue = ? AND lane = ? AND `+isFree+` ORDER BY seq LIMIT 1)`,
-		micros(tx.now), micros(tx.now), tenant, queue, lane)
+		WHERE tenant_id = ? AND id = (SELECT id FROM jobs WHERE queue = ? AND lane = ? AND `+isReadyCondition+` ORDER BY seq LIMIT 1)`,
+		toMicros(tx.now), toMicros(tx.now), tenant, queue, lane)
 	return true, err
 }
 
-// countLanes counts a tenant's jobs that did not end, and those of them that are held,
+// countLanesQuery counts a tenant's jobs that did not end, and those of them that are held,
 // by lane. Both read an index alone: lanes begin with their tenant.
-func (q *Queue) countLanes() string {
+func (q *Queue) countLanesQuery() string {
 	return `SELECT lane, COUNT(*), 0 FROM jobs WHERE queue = ? AND ended_at IS NULL AND lane >= ? AND lane < ? GROUP BY lane
-		UNION ALL SELECT lane, 0, COUNT(*) FROM jobs WHERE queue = ? AND ` + q.o.DB.Dialect.Stuck(string(Held)) + ` AND lane >= ? AND lane < ? GROUP BY lane`
+		UNION ALL SELECT lane, 0, COUNT(*) FROM jobs WHERE queue = ? AND ` + q.options.DB.Dialect.Stuck(string(Held)) + ` AND lane >= ? AND lane < ? GROUP BY lane`
 }
 
-// lanesOf is where the lanes of a tenant begin and end in the order of lanes.
-func lanesOf(tenant junctor.TenantID) (from, to string) {
-	from = laneOf(tenant, "")
+// storedLaneRange is where the lanes of a tenant begin and end in the order of lanes.
+func storedLaneRange(tenant junctor.TenantID) (from, to string) {
+	from = storedLane(tenant, "")
 	return from, strings.TrimSuffix(from, " ") + "!" // the character after the space
 }
 
@@ -120,12 +120,12 @@ func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID
 	lanes := map[string]*Lane{}
 	lane := func(name string) *Lane {
 		if lanes[name] == nil {
-			lanes[name] = &Lane{Tenant: tenant, Name: strings.TrimPrefix(name, laneOf(tenant, "")), State: LaneClosed}
+			lanes[name] = &Lane{Tenant: tenant, Name: strings.TrimPrefix(name, storedLane(tenant, "")), State: LaneClosed}
 		}
 		return lanes[name]
 	}
-	from, to := lanesOf(tenant)
-	err := q.read(ctx, func(rows *sql.Rows) error {
+	from, to := storedLaneRange(tenant)
+	err := q.eachRow(ctx, func(rows *sql.Rows) error {
 		var name string
 		var jobs, held int
 		if err := rows.Scan(&name, &jobs, &held); err != nil {
@@ -134,11 +134,11 @@ func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID
 		l := lane(name)
 		l.Jobs, l.Held = l.Jobs+jobs, l.Held+held
 		return nil
-	}, q.countLanes(), queue, from, to, queue, from, to)
+	}, q.countLanesQuery(), queue, from, to, queue, from, to)
 	if err != nil {
-		return nil, q.fail(ctx, err, "list lanes")
+		return nil, q.wrapError(ctx, err, "list lanes")
 	}
-	err = q.read(ctx, func(rows *sql.Rows) error {
+	err = q.eachRow(ctx, func(rows *sql.Rows) error {
 		var name, why string
 		var state LaneState
 		var until, changed int64
@@ -157,7 +157,7 @@ func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID
 		return nil
 	}, `SELECT lane, state, until, opened, why, changed_at FROM job_lanes WHERE queue = ? AND lane >= ? AND lane < ?`, queue, from, to)
 	if err != nil {
-		return nil, q.fail(ctx, err, "list lanes")
+		return nil, q.wrapError(ctx, err, "list lanes")
 	}
 	list := make([]Lane, 0, len(lanes))
 	for _, name := range slices.Sorted(maps.Keys(lanes)) {
@@ -166,9 +166,9 @@ func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID
 	return list, nil
 }
 
-// read runs a query and hands each row to scan.
-func (q *Queue) read(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(query), args...)
+// eachRow runs a query and hands each row to scan.
+func (q *Queue) eachRow(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := q.options.DB.Read.QueryContext(ctx, q.options.DB.Dialect.Bind(query), args...)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (q *Queue) read(ctx context.Context, scan func(*sql.Rows) error, query stri
 	return rows.Err()
 }
 
-func flag(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}

@@ -31,19 +31,19 @@ const DefaultLease = 15 * time.Second
 // Queue is the queues of one database. It is safe for concurrent use, by
 // several processes too.
 type Queue struct {
-	o     Options
-	in    chan *entry // writes
-	takes chan *entry // claims, which wait for no other write where several are made at once
-	stop  chan struct{}
-	once  sync.Once
-	ended sync.WaitGroup
+	options     Options
+	writes      chan *pendingWrite // writes
+	claimWrites chan *pendingWrite // claims, which wait for no other write where several are made at once
+	stop        chan struct{}
+	closeOnce   sync.Once
+	writers     sync.WaitGroup
 
-	mu     sync.Mutex
-	wakers []chan<- struct{}
-	over   []*claim             // none of their leases is left
-	looked map[string]time.Time // when strays were looked for, by queue
+	mu          sync.Mutex
+	wakers      []chan<- struct{}
+	emptyClaims []*leaseClaim        // none of their leases is left
+	strayChecks map[string]time.Time // when strays were looked for, by queue
 
-	groups, grouped atomic.Int64 // commits, and what they held
+	commitCount, writeCount atomic.Int64 // commits, and what they held
 }
 
 // New makes a Queue and starts its writers. Close ends them.
@@ -60,29 +60,29 @@ func New(o Options) (*Queue, error) {
 	if o.Lease <= 0 {
 		o.Lease = DefaultLease
 	}
-	q := &Queue{o: o, in: make(chan *entry, maxGroup), stop: make(chan struct{}), looked: map[string]time.Time{}}
+	q := &Queue{options: o, writes: make(chan *pendingWrite, maxBatch), stop: make(chan struct{}), strayChecks: map[string]time.Time{}}
 	writers := o.DB.Dialect.Writers()
 	for range writers {
-		q.ended.Go(func() { q.commit(q.in) })
+		q.writers.Go(func() { q.runWriter(q.writes) })
 	}
-	if q.takes = q.in; writers > 1 {
-		q.takes = make(chan *entry)
-		q.ended.Go(func() { q.commit(q.takes) })
+	if q.claimWrites = q.writes; writers > 1 {
+		q.claimWrites = make(chan *pendingWrite)
+		q.writers.Go(func() { q.runWriter(q.claimWrites) })
 	}
 	return q, nil
 }
 
 // Close ends the writers; what waits for one is refused.
 func (q *Queue) Close() {
-	q.once.Do(func() { close(q.stop) })
-	q.ended.Wait()
+	q.closeOnce.Do(func() { close(q.stop) })
+	q.writers.Wait()
 }
 
 // LeaseTime is how long a lease holds.
-func (q *Queue) LeaseTime() time.Duration { return q.o.Lease }
+func (q *Queue) LeaseTime() time.Duration { return q.options.Lease }
 
 // Commits says how many transactions there were, and how many writes they held.
-func (q *Queue) Commits() (groups, writes int64) { return q.groups.Load(), q.grouped.Load() }
+func (q *Queue) Commits() (groups, writes int64) { return q.commitCount.Load(), q.writeCount.Load() }
 
 // Wake has c told, without waiting, when jobs of this process may have become
 // ready. It is a hint.
@@ -109,9 +109,9 @@ func (q *Queue) Poke() {
 func (tx *Tx) newID() string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(tx.now.UnixNano()))
-	binary.BigEndian.PutUint16(b[8:10], tx.made)
+	binary.BigEndian.PutUint16(b[8:10], tx.idCount)
 	_, _ = rand.Read(b[10:]) // never fails
-	tx.made++
+	tx.idCount++
 	return hex.EncodeToString(b[:])
 }
 
@@ -123,17 +123,17 @@ func firstID(t time.Time) string {
 	return hex.EncodeToString(b[:])
 }
 
-func micros(t time.Time) int64 { return t.UnixMicro() }
+func toMicros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// laneOf is a lane as it is stored: no two tenants share one.
-func laneOf(tenant junctor.TenantID, lane string) string { return string(tenant) + " " + lane }
+// storedLane is a lane as it is stored: no two tenants share one.
+func storedLane(tenant junctor.TenantID, lane string) string { return string(tenant) + " " + lane }
 
-// fail turns an error of the database into one that may cross packages.
-func (q *Queue) fail(ctx context.Context, err error, doing string) error {
+// wrapError turns an error of the database into one that may cross packages.
+func (q *Queue) wrapError(ctx context.Context, err error, doing string) error {
 	if err == nil {
 		return nil
 	}
-	return q.o.DB.Fail(ctx, err, doing)
+	return q.options.DB.Fail(ctx, err, doing)
 }

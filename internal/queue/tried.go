@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// tried is an attempt as it lies with its job, a line of JSON.
-type tried struct {
+// storedAttempt is an attempt as it lies with its job, a line of JSON.
+type storedAttempt struct {
 	N       int    `json:"n"`
 	Begun   int64  `json:"begun"` // microseconds
 	MS      int64  `json:"ms"`
@@ -21,19 +21,19 @@ type tried struct {
 	Call    string `json:"call,omitempty"`
 }
 
-// triedLine is the line of the nth attempt.
-func triedLine(n int, a *Attempt) (string, error) {
-	line, err := json.Marshal(tried{
-		n, micros(a.BegunAt), a.MS, clean(a.Outcome), clean(a.Kind), a.Status, clean(a.Error), clean(a.Answer), clean(a.Note), clean(a.Call),
+// encodeAttempt is the line of the nth attempt.
+func encodeAttempt(n int, a *Attempt) (string, error) {
+	line, err := json.Marshal(storedAttempt{
+		n, toMicros(a.BegunAt), a.MS, storableText(a.Outcome), storableText(a.Kind), a.Status, storableText(a.Error), storableText(a.Answer), storableText(a.Note), storableText(a.Call),
 	})
 	return string(line) + "\n", err
 }
 
-// readTried reads the lines of a job, first first.
-func readTried(lines string) ([]Attempt, error) {
+// decodeAttempts reads the lines of a job, first first.
+func decodeAttempts(lines string) ([]Attempt, error) {
 	list := []Attempt{}
 	for d := json.NewDecoder(strings.NewReader(lines)); ; {
-		var t tried
+		var t storedAttempt
 		switch err := d.Decode(&t); {
 		case errors.Is(err, io.EOF):
 			return list, nil

@@ -13,35 +13,35 @@ import (
 )
 
 const (
-	maxGroup  = 1024             // writes that share a commit
-	groupTime = 20 * time.Second // within which a commit has to be through
+	maxBatch      = 1024             // writes that share a commit
+	commitTimeout = 20 * time.Second // within which a commit has to be through
 )
 
 // Tx is one transaction. It is used by one goroutine, and not after the
 // function that it was given to.
 type Tx struct {
-	q       *Queue
-	tx      *sql.Tx
-	dialect store.Dialect
-	now     time.Time
-	made    uint16 // ids
-	told    bool   // others are to hear of new jobs
+	q            *Queue
+	tx           *sql.Tx
+	dialect      store.Dialect
+	now          time.Time
+	idCount      uint16 // ids
+	wakesWorkers bool   // others are to hear of new jobs
 }
 
-// entry is a write that waits for its group: a function, or an attempt's end.
-type entry struct {
+// pendingWrite is a write that waits for its group: a function, or an attempt's end.
+type pendingWrite struct {
 	fn     func(context.Context, *Tx) error
 	settle *settlement
-	taken  atomic.Int32 // who has it: nobody yet, the writer, or its caller, who went before it was begun
+	owner  atomic.Int32 // who has it: nobody yet, the writer, or its caller, who went before it was begun
 	err    error
 	done   chan error
 }
 
 // Who has an entry.
 const (
-	waits int32 = iota
-	begun
-	dropped
+	ownedByNobody int32 = iota
+	ownedByWriter
+	abandonedByCaller
 )
 
 // Write runs fn in a transaction, shared with others that come at the same time,
@@ -50,10 +50,10 @@ const (
 // is the transaction's. When ctx ends before fn is begun it never is; a write that
 // was begun is waited for, so that nothing of it runs after Write has returned.
 func (q *Queue) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
-	return q.enter(ctx, q.in, &entry{fn: fn, done: make(chan error, 1)})
+	return q.submit(ctx, q.writes, &pendingWrite{fn: fn, done: make(chan error, 1)})
 }
 
-func (q *Queue) enter(ctx context.Context, in chan<- *entry, e *entry) error {
+func (q *Queue) submit(ctx context.Context, in chan<- *pendingWrite, e *pendingWrite) error {
 	left := ctx.Done()
 	if e.settle != nil {
 		left = nil // what an attempt came to is written in any case
@@ -61,44 +61,44 @@ func (q *Queue) enter(ctx context.Context, in chan<- *entry, e *entry) error {
 	select {
 	case in <- e:
 	case <-q.stop:
-		return closed()
+		return closedError()
 	case <-left:
-		return q.fail(ctx, ctx.Err(), "write a job")
+		return q.wrapError(ctx, ctx.Err(), "write a job")
 	}
 	var gone error
 	select {
 	case err := <-e.done:
 		return err
 	case <-q.stop:
-		gone = closed()
+		gone = closedError()
 	case <-left:
-		gone = q.fail(ctx, ctx.Err(), "write a job")
+		gone = q.wrapError(ctx, ctx.Err(), "write a job")
 	}
-	if e.taken.CompareAndSwap(waits, dropped) {
+	if e.owner.CompareAndSwap(ownedByNobody, abandonedByCaller) {
 		return gone
 	}
 	return <-e.done
 }
 
-func closed() error {
+func closedError() error {
 	return junctor.Errorf(junctor.CodeUnavailable, "this instance is stopping; try again")
 }
 
-// commit takes what waits, group by group, until the queue is closed.
-func (q *Queue) commit(in <-chan *entry) {
-	group := make([]*entry, 0, maxGroup)
+// runWriter takes what waits, group by group, until the queue is closed.
+func (q *Queue) runWriter(in <-chan *pendingWrite) {
+	group := make([]*pendingWrite, 0, maxBatch)
 	for {
 		group = group[:0]
 		select {
 		case e := <-in:
 			group = append(group, e)
 		case <-q.stop:
-			refuse(in)
+			refuseWrites(in)
 			return
 		}
 		runtime.Gosched() // others that are about to come are in before the group is closed
 	gather:
-		for len(group) < maxGroup {
+		for len(group) < maxBatch {
 			select {
 			case e := <-in:
 				group = append(group, e)
@@ -106,32 +106,32 @@ func (q *Queue) commit(in <-chan *entry) {
 				break gather
 			}
 		}
-		q.run(group)
+		q.commitBatch(group)
 	}
 }
 
-// refuse answers those who came too late.
-func refuse(in <-chan *entry) {
+// refuseWrites answers those who came too late.
+func refuseWrites(in <-chan *pendingWrite) {
 	for {
 		select {
 		case e := <-in:
-			e.done <- closed()
+			e.done <- closedError()
 		default:
 			return
 		}
 	}
 }
 
-// run writes a group in one transaction.
-func (q *Queue) run(group []*entry) {
-	ctx, cancel := context.WithTimeout(context.Background(), groupTime)
+// commitBatch writes a group in one transaction.
+func (q *Queue) commitBatch(group []*pendingWrite) {
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	told := false
-	err := q.o.DB.Durably(ctx, func(sqlTx *sql.Tx) error {
-		tx := &Tx{q: q, tx: sqlTx, dialect: q.o.DB.Dialect, now: q.o.Now()}
+	err := q.options.DB.Durably(ctx, func(sqlTx *sql.Tx) error {
+		tx := &Tx{q: q, tx: sqlTx, dialect: q.options.DB.Dialect, now: q.options.Now()}
 		var settles []*settlement
 		for _, e := range group {
-			if !e.taken.CompareAndSwap(waits, begun) && e.taken.Load() == dropped {
+			if !e.owner.CompareAndSwap(ownedByNobody, ownedByWriter) && e.owner.Load() == abandonedByCaller {
 				continue // nobody waits for it
 			}
 			if e.settle != nil && e.settle.also == nil {
@@ -139,25 +139,25 @@ func (q *Queue) run(group []*entry) {
 				continue
 			}
 			var err error
-			if e.err, err = tx.apart(ctx, e, len(group) > 1); err != nil {
+			if e.err, err = tx.runIsolated(ctx, e, len(group) > 1); err != nil {
 				return err
 			}
 		}
-		if err := tx.settle(ctx, settles); err != nil {
+		if err := tx.settleAll(ctx, settles); err != nil {
 			return err
 		}
-		if notify := tx.dialect.Notify(); tx.told && notify != "" {
+		if notify := tx.dialect.Notify(); tx.wakesWorkers && notify != "" {
 			if _, err := tx.Exec(ctx, notify); err != nil {
 				return err
 			}
 		}
-		told = tx.told
+		told = tx.wakesWorkers
 		return nil
 	})
-	q.groups.Add(1)
-	q.grouped.Add(int64(len(group)))
+	q.commitCount.Add(1)
+	q.writeCount.Add(int64(len(group)))
 	if err == nil {
-		q.settled(group)
+		q.countSettled(group)
 		if told {
 			q.Poke()
 		}
@@ -166,23 +166,23 @@ func (q *Queue) run(group []*entry) {
 		final := err
 		if final == nil {
 			if final = e.err; final == nil && e.settle != nil && e.settle.state == "" {
-				final = fenced(e.settle.lease.ID)
+				final = lostLeaseError(e.settle.lease.ID)
 			}
 		}
-		e.done <- q.fail(ctx, final, "write a job")
+		e.done <- q.wrapError(ctx, final, "write a job")
 	}
 }
 
-// apart runs one write of a group so that it can fail alone. own is its own
+// runIsolated runs one write of a group so that it can fail alone. own is its own
 // error, err what ends the group.
-func (tx *Tx) apart(ctx context.Context, e *entry, others bool) (own, err error) {
+func (tx *Tx) runIsolated(ctx context.Context, e *pendingWrite, others bool) (own, err error) {
 	if others {
 		if _, err := tx.Exec(ctx, "SAVEPOINT one"); err != nil {
 			return nil, err
 		}
 	}
 	if e.settle != nil {
-		own = tx.settleAlso(ctx, e.settle)
+		own = tx.settleWithHook(ctx, e.settle)
 	} else {
 		own = e.fn(ctx, tx)
 	}
