@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// storedAttempt is an attempt as it lies with its job, a line of JSON.
+// storedAttempt is an attempt as it is stored with its job: one line of JSON.
 type storedAttempt struct {
 	N       int    `json:"n"`
 	Begun   int64  `json:"begun"` // microseconds
@@ -21,7 +21,7 @@ type storedAttempt struct {
 	Call    string `json:"call,omitempty"`
 }
 
-// encodeAttempt is the line of the nth attempt.
+// encodeAttempt returns the line of the nth attempt.
 func encodeAttempt(n int, a *Attempt) (string, error) {
 	line, err := json.Marshal(storedAttempt{
 		n, toMicros(a.BegunAt), a.MS, storableText(a.Outcome), storableText(a.Kind), a.Status, storableText(a.Error), storableText(a.Answer), storableText(a.Note), storableText(a.Call),
@@ -29,7 +29,7 @@ func encodeAttempt(n int, a *Attempt) (string, error) {
 	return string(line) + "\n", err
 }
 
-// decodeAttempts reads the lines of a job, first first.
+// decodeAttempts reads the lines of a job, oldest first.
 func decodeAttempts(lines string) ([]Attempt, error) {
 	list := []Attempt{}
 	for d := json.NewDecoder(strings.NewReader(lines)); ; {

@@ -11,26 +11,28 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxLanesPerClaim bounds from how many lanes one claim takes.
+// maxLanesPerClaim bounds the number of lanes that one claim leases from.
 const maxLanesPerClaim = 64
 
-// maxClaimDelay is how long at most Claim says that there is nothing to do: another
-// process may add jobs unheard.
+// maxClaimDelay is the longest time until the next claim: another process may add
+// jobs without a notification.
 const maxClaimDelay = 5 * time.Second
 
-// readyLane is a lane with jobs that are ready, as a look at the database shows it.
+// readyLane is a lane with ready jobs, as findLanes read it.
 type readyLane struct {
-	lane       string
-	firstDue   int64 // the first of them
-	state      LaneState
+	lane string
+	// When its first job is due, in microseconds.
+	firstDue int64
+	state    LaneState
+	// When an open or half-open lane may be probed.
 	until      int64
-	leaseCount int
+	leaseCount int // how many jobs to lease
 }
 
-// Claim leases up to most jobs that are due, no more of a lane than room says.
-// It also takes back leases that ran out, and sends one job ahead into a lane
-// that was closed for long enough. next is when to come again if nobody is woken
-// before.
+// Claim leases up to most due jobs. room returns how many more jobs of a lane the
+// caller can run. Claim also takes back expired leases, and leases a single job
+// of a lane that was open for long enough, to probe it. next is when to call
+// again, unless a waker signals earlier.
 func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(tenant junctor.TenantID, lane string) int) (leases []*Lease, next time.Time, err error) {
 	now := q.options.Now()
 	next = now.Add(maxClaimDelay)
@@ -66,7 +68,7 @@ func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(ten
 	left := most
 	for _, l := range due {
 		if left == 0 || len(wanted) == maxLanesPerClaim {
-			next = now // more than fits: come again at once
+			next = now // there are more jobs than fit: claim again at once
 			break
 		}
 		tenant, lane, _ := strings.Cut(l.lane, " ")
@@ -89,7 +91,7 @@ func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(ten
 	}
 	over := q.takeEmptyClaims()
 	take := func(ctx context.Context, tx *Tx) (err error) {
-		if err := tx.deleteClaims(ctx, over); err != nil { // first: what follows waits for nobody
+		if err := tx.deleteClaims(ctx, over); err != nil { // first, since only this statement may wait for a lock
 			return err
 		}
 		if late {
@@ -112,20 +114,21 @@ func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(ten
 	return leases, next, nil
 }
 
-// Jobs that can be leased, and those that are: in the indexes they are the same,
-// phase 1, so that leasing one writes no index.
+// These conditions select ready and leased jobs. Both have phase 1 in the
+// indexes, so leasing a job writes no index.
 const (
 	isReadyCondition  = `phase = 1 AND state = 'ready'`
 	isLeasedCondition = `phase = 1 AND state = 'leased'`
-	// isHeld says that a job is leased which is found by its id: so that the planner
-	// knows nothing of how many are, and does not look for those first.
+	// hasLeaseCondition selects leased jobs among jobs that are found by their
+	// ids. COALESCE hides the column from the planner, which would otherwise
+	// begin with all leased jobs.
 	hasLeaseCondition = `COALESCE(state, '') = 'leased'`
 )
 
-// findLanes finds the lanes that have jobs which are ready, stepping from lane to lane
-// over the index: what waits in one costs the others nothing. It asks for the
-// first and not for a minimum, for which PostgreSQL may read all that is ready.
-// runsOut is when to look for leases that ran out; 0 where there is none.
+// findLanes returns the lanes that have ready jobs. It steps from lane to lane
+// over the index, so a long lane costs the others nothing. It selects the first
+// row instead of a minimum, for which PostgreSQL may read all ready jobs. runsOut
+// is when the first lease may expire; 0 if there is none.
 func (q *Queue) findLanes(ctx context.Context, queue string) (lanes []readyLane, runsOut int64, err error) {
 	rows, err := q.options.DB.Read.QueryContext(ctx, q.options.DB.Dialect.Bind(`WITH RECURSIVE l(lane) AS (
 			SELECT (SELECT j.lane FROM jobs j WHERE j.queue = ? AND j.phase = 1 ORDER BY j.lane LIMIT 1)
@@ -137,7 +140,7 @@ func (q *Queue) findLanes(ctx context.Context, queue string) (lanes []readyLane,
 	if err != nil {
 		return nil, 0, err
 	}
-	defer rows.Close() // Err tells what went wrong
+	defer rows.Close() // rows.Err reports errors
 	for rows.Next() {  // the last one is of no lane
 		var l readyLane
 		var due sql.NullInt64
@@ -151,7 +154,8 @@ func (q *Queue) findLanes(ctx context.Context, queue string) (lanes []readyLane,
 	return lanes, runsOut, rows.Err()
 }
 
-// leaseJobs takes jobs of lanes.
+// leaseJobs leases due jobs of lanes, oldest first. Jobs that another transaction
+// has locked are skipped.
 func (tx *Tx) leaseJobs(ctx context.Context, queue string, lanes []readyLane) ([]*Lease, error) {
 	var pick strings.Builder
 	var args []any
@@ -180,7 +184,7 @@ func (tx *Tx) leaseJobs(ctx context.Context, queue string, lanes []readyLane) ([
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() // Err tells what went wrong
+	defer rows.Close() // rows.Err reports errors
 	var leases []*Lease
 	for rows.Next() {
 		l := &Lease{Job: Job{Queue: queue, State: Leased}, Until: until}

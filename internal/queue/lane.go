@@ -12,12 +12,12 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// LaneState says whether jobs of a lane are leased, in the words of a circuit
-// breaker: they are while it is closed.
+// LaneState says whether jobs of a lane are leased, in the terms of a circuit
+// breaker: jobs pass while it is closed.
 type LaneState string
 
-// The states of lanes. Half lets one job through to find out; Stopped ends by
-// hand alone.
+// The states of a lane. A half-open lane lets one job through as a probe. Only a
+// person ends LaneStopped.
 const (
 	LaneClosed  LaneState = "closed"
 	LaneOpen    LaneState = "open"
@@ -25,25 +25,28 @@ const (
 	LaneStopped LaneState = "stopped"
 )
 
-// Lane is a lane with jobs, or one that is not as usual.
+// Lane is a lane that has jobs or is not closed.
 type Lane struct {
-	Tenant    junctor.TenantID `json:"-"`
-	Name      string           `json:"lane"`
-	State     LaneState        `json:"state"`
-	Until     time.Time        `json:"until,omitzero"`
-	Opened    int              `json:"opened,omitempty"` // times in a row
-	Why       string           `json:"why,omitempty"`
-	ChangedAt time.Time        `json:"changed_at,omitzero"`
-	Jobs      int              `json:"jobs"` // that did not end
-	Held      int              `json:"held"` // of those, one by one, whatever the lane's state
+	Tenant junctor.TenantID `json:"-"`
+	Name   string           `json:"lane"`
+	State  LaneState        `json:"state"`
+	Until  time.Time        `json:"until,omitzero"`
+	// How many times in a row it was opened.
+	Opened    int       `json:"opened,omitempty"`
+	Why       string    `json:"why,omitempty"`
+	ChangedAt time.Time `json:"changed_at,omitzero"`
+	Jobs      int       `json:"jobs"` // jobs that have not ended
+	// Of Jobs, the ones that are held individually.
+	Held int `json:"held"`
 }
 
-// probeTimeout is how long a job that was sent ahead has to come back.
+// probeTimeout is how long the result of a probe is awaited before another job is
+// let through.
 const probeTimeout = time.Minute
 
-// OpenLane keeps jobs of a lane from being leased for a while, which is first,
-// and doubles up to most each time that it comes to this in a row. They are held,
-// not failed. A lane that is stopped stays so.
+// OpenLane keeps jobs of a lane from being leased for a while: for first and,
+// each further time in a row, twice as long, up to most. The jobs do not fail
+// meanwhile. A stopped lane stays stopped.
 func (q *Queue) OpenLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, first, most time.Duration, why string) error {
 	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		var opened int
@@ -56,13 +59,15 @@ func (q *Queue) OpenLane(ctx context.Context, queue string, tenant junctor.Tenan
 	})
 }
 
-// StopLane keeps jobs of a lane from being leased until CloseLane.
+// StopLane keeps jobs of a lane from being leased until CloseLane with byHand.
 func (q *Queue) StopLane(ctx context.Context, queue string, tenant junctor.TenantID, lane, why string) error {
 	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		return tx.setLane(ctx, queue, tenant, lane, LaneStopped, 0, why)
 	})
 }
 
+// setLane stores the state of a lane that is not closed, and counts how often
+// that happened in a row.
 func (tx *Tx) setLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, state LaneState, until int64, why string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO job_lanes (tenant_id, queue, lane, state, until, opened, why, changed_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
 		ON CONFLICT (queue, lane) DO UPDATE SET state = excluded.state, until = excluded.until, opened = job_lanes.opened + 1, why = excluded.why, changed_at = excluded.changed_at
@@ -71,8 +76,8 @@ func (tx *Tx) setLane(ctx context.Context, queue string, tenant junctor.TenantID
 	return err
 }
 
-// CloseLane lets jobs of a lane be leased again, all at once and in their
-// order. Unless by hand, one that is stopped stays so.
+// CloseLane lets jobs of a lane be leased again, all at once and in their order.
+// Without byHand, a stopped lane stays stopped.
 func (q *Queue) CloseLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, byHand bool) error {
 	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		n, err := tx.Exec(ctx, `DELETE FROM job_lanes WHERE queue = ? AND lane = ? AND (state <> 'stopped' OR ? = 1)`, queue, storedLane(tenant, lane), boolToInt(byHand))
@@ -86,8 +91,8 @@ func (q *Queue) CloseLane(ctx context.Context, queue string, tenant junctor.Tena
 	})
 }
 
-// admitProbe lets the oldest job of a lane through that was closed for long
-// enough; false when another did.
+// admitProbe makes the oldest job of a lane due, if the lane was open for long
+// enough. It returns false if another process did so first.
 func (tx *Tx) admitProbe(ctx context.Context, queue, lane string) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE job_lanes SET state = 'half', until = ?, changed_at = ? WHERE queue = ? AND lane = ? AND state IN ('open', 'half') AND until <= ?`,
 		toMicros(tx.now.Add(probeTimeout)), toMicros(tx.now), queue, lane, toMicros(tx.now))
@@ -101,21 +106,23 @@ func (tx *Tx) admitProbe(ctx context.Context, queue, lane string) (bool, error) 
 	return true, err
 }
 
-// countLanesQuery counts a tenant's jobs that did not end, and those of them that are held,
-// by lane. Both read an index alone: lanes begin with their tenant.
+// countLanesQuery counts a tenant's jobs that have not ended, and the held ones
+// among them, by lane. Both parts read only an index: stored lanes begin with
+// their tenant.
 func (q *Queue) countLanesQuery() string {
 	return `SELECT lane, COUNT(*), 0 FROM jobs WHERE queue = ? AND ended_at IS NULL AND lane >= ? AND lane < ? GROUP BY lane
 		UNION ALL SELECT lane, 0, COUNT(*) FROM jobs WHERE queue = ? AND ` + q.options.DB.Dialect.Stuck(string(Held)) + ` AND lane >= ? AND lane < ? GROUP BY lane`
 }
 
-// storedLaneRange is where the lanes of a tenant begin and end in the order of lanes.
+// storedLaneRange returns where the lanes of a tenant begin and end in the order
+// of stored lanes.
 func storedLaneRange(tenant junctor.TenantID) (from, to string) {
 	from = storedLane(tenant, "")
 	return from, strings.TrimSuffix(from, " ") + "!" // the character after the space
 }
 
-// Lanes lists a tenant's lanes that have jobs which did not end, or are not as
-// usual.
+// Lanes returns a tenant's lanes that have unfinished jobs or are not closed, by
+// name.
 func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID) ([]Lane, error) {
 	lanes := map[string]*Lane{}
 	lane := func(name string) *Lane {
@@ -166,13 +173,13 @@ func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID
 	return list, nil
 }
 
-// eachRow runs a query and hands each row to scan.
+// eachRow runs a query and passes each row to scan.
 func (q *Queue) eachRow(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	rows, err := q.options.DB.Read.QueryContext(ctx, q.options.DB.Dialect.Bind(query), args...)
 	if err != nil {
 		return err
 	}
-	defer rows.Close() // Err tells what went wrong
+	defer rows.Close() // rows.Err reports errors
 	for rows.Next() {
 		if err := scan(rows); err != nil {
 			return err

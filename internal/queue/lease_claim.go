@@ -13,22 +13,27 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// leaseClaim is what was leased together of a tenant, written down once. It says when
-// to look whether leases ran out, and at which; whether one did the job says.
+// leaseClaim stands for all jobs of one tenant that were leased together. It is
+// one stored row, which says when to check for expired leases and of which jobs.
+// Whether a lease has expired is decided by the job's own row.
 type leaseClaim struct {
-	tenant     junctor.TenantID
-	id         string
-	openLeases atomic.Int64 // leases whose jobs are not known to have been settled
+	tenant junctor.TenantID
+	id     string
+	// Leases whose jobs are not known to be settled.
+	openLeases atomic.Int64
 }
 
 const (
-	maxExpiredClaims   = 64          // claims that are looked at together
-	strayCheckInterval = time.Minute // between looks for strays
+	// Expired claims that are read together.
+	maxExpiredClaims = 64
+	// Between two checks for strays.
+	strayCheckInterval = time.Minute
 )
 
-// insertClaims notes what was leased, so that it is found when it runs out.
+// insertClaims stores which jobs were leased, so that they are found when their
+// leases expire.
 func (tx *Tx) insertClaims(ctx context.Context, queue string, leases []*Lease) error {
-	jobs := map[junctor.TenantID][]byte{} // of the JSON: a member for each, with a comma before it
+	jobs := map[junctor.TenantID][]byte{} // the members of each JSON object, each after a comma
 	claims := map[junctor.TenantID]*leaseClaim{}
 	for _, l := range leases {
 		if claims[l.Tenant] == nil {
@@ -36,7 +41,7 @@ func (tx *Tx) insertClaims(ctx context.Context, queue string, leases []*Lease) e
 		}
 		l.claim = claims[l.Tenant]
 		l.claim.openLeases.Add(1)
-		list := append(append(jobs[l.Tenant], `,"`...), l.ID...) // hexadecimal: nothing to escape
+		list := append(append(jobs[l.Tenant], `,"`...), l.ID...) // hexadecimal, so there is nothing to escape
 		jobs[l.Tenant] = strconv.AppendInt(append(list, `":`...), l.lease, 10)
 	}
 	for tenant, c := range claims {
@@ -49,10 +54,10 @@ func (tx *Tx) insertClaims(ctx context.Context, queue string, leases []*Lease) e
 	return nil
 }
 
-// countSettled is told of writes that are on disk, and keeps in mind which claims have
-// no lease left.
-func (q *Queue) countSettled(group []*pendingWrite) {
-	for _, e := range group {
+// countSettled counts the settlements of a batch that is on disk, and collects
+// the claims without open leases.
+func (q *Queue) countSettled(batch []*pendingWrite) {
+	for _, e := range batch {
 		if e.settle == nil || e.err != nil || e.settle.state == "" {
 			continue
 		}
@@ -64,7 +69,8 @@ func (q *Queue) countSettled(group []*pendingWrite) {
 	}
 }
 
-// takeEmptyClaims gives the claims that have no lease left, once.
+// takeEmptyClaims returns the claims without open leases, each once. The next
+// claim deletes them.
 func (q *Queue) takeEmptyClaims() []*leaseClaim {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,8 +79,8 @@ func (q *Queue) takeEmptyClaims() []*leaseClaim {
 	return over
 }
 
-// deleteClaims takes claims out that have no lease left. Those of a process that ended
-// before are found when they would have run out.
+// deleteClaims deletes claims without open leases. The claims of a process that
+// ended earlier are found when they expire.
 func (tx *Tx) deleteClaims(ctx context.Context, over []*leaseClaim) error {
 	if len(over) == 0 {
 		return nil
@@ -91,9 +97,9 @@ func (tx *Tx) deleteClaims(ctx context.Context, over []*leaseClaim) error {
 	return err
 }
 
-// hasStrays says whether leases ran out that nobody may have written down: replicas of
-// a version before claims were, while they are replaced one by one, do not. It
-// reads all jobs that are ready, so it looks seldom.
+// hasStrays reports whether leases expired that may have no stored claim.
+// Replicas of a version without claims leave such leases during a rolling
+// upgrade. It reads all ready jobs, so it runs rarely.
 func (q *Queue) hasStrays(ctx context.Context, queue string, now time.Time) (found bool, err error) {
 	q.mu.Lock()
 	since := now.Sub(q.strayChecks[queue])
@@ -107,11 +113,12 @@ func (q *Queue) hasStrays(ctx context.Context, queue string, now time.Time) (fou
 	return found, err
 }
 
-// returnJobs is what becomes of a job whose lease is over and which has no end.
+// returnJobs makes a job ready (or held) whose lease ended without a settlement.
 const returnJobs = `UPDATE jobs SET state = CASE WHEN held = '' THEN 'ready' ELSE 'held' END, run_at = ?, lease_until = 0, owner = '', lost = lost + 1 WHERE `
 
-// takeBackExpired makes jobs ready whose leases ran out, strays too if asked to; again
-// says that there are more to look at, or that there is something to lease.
+// takeBackExpired makes jobs ready whose leases expired, with strays also those
+// without a claim. again says that more may have expired, or that there is
+// something to lease.
 func (tx *Tx) takeBackExpired(ctx context.Context, queue string, strays bool) (again bool, err error) {
 	var alone int64
 	if strays {
@@ -129,8 +136,8 @@ func (tx *Tx) takeBackExpired(ctx context.Context, queue string, strays bool) (a
 	return alone+n > 0 || len(found) == maxExpiredClaims, err
 }
 
-// TakeBack ends all leases of an owner that is known to be gone: this node's own,
-// when it starts.
+// TakeBack ends all leases of an owner that no longer runs: a replica calls it at
+// its start for its own former leases.
 func (q *Queue) TakeBack(ctx context.Context, owner string) error {
 	if owner == "" {
 		return errors.New("nobody's leases cannot be taken back")
@@ -146,19 +153,19 @@ func (q *Queue) TakeBack(ctx context.Context, owner string) error {
 	})
 }
 
-// storedClaim is a claim as it is stored.
+// storedClaim is a leaseClaim as it is stored.
 type storedClaim struct {
 	tenant, id string
-	jobs       map[string]int64
+	jobs       map[string]int64 // fencing tokens, by job id
 }
 
-// readClaims reads claims, and holds them until the end of the transaction.
+// readClaims reads claims and locks them until the end of the transaction.
 func (tx *Tx) readClaims(ctx context.Context, which string, args ...any) ([]storedClaim, error) {
 	rows, err := tx.Query(ctx, `SELECT tenant_id, id, jobs FROM job_claims WHERE `+which, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() // Err tells what went wrong
+	defer rows.Close() // rows.Err reports errors
 	var found []storedClaim
 	for rows.Next() {
 		var w storedClaim
@@ -174,8 +181,9 @@ func (tx *Tx) readClaims(ctx context.Context, which string, args ...any) ([]stor
 	return found, rows.Err()
 }
 
-// takeBackJobs makes those jobs of claims ready that are still leased under them, and
-// of which a condition holds. It gives how many; of the claims what is left stays.
+// takeBackJobs makes the jobs of claims ready that are still leased under them
+// and that match a condition. It returns how many. The claims keep the jobs that
+// remain leased.
 func (tx *Tx) takeBackJobs(ctx context.Context, found []storedClaim, condition string, args ...any) (int64, error) {
 	if len(found) == 0 {
 		return 0, nil
@@ -203,7 +211,7 @@ func (tx *Tx) takeBackJobs(ctx context.Context, found []storedClaim, condition s
 	if err != nil {
 		return n, err
 	}
-	defer left.Close() // Err tells what went wrong
+	defer left.Close() // rows.Err reports errors
 	jobs, until := make([]map[string]int64, len(found)), make([]int64, len(found))
 	for left.Next() {
 		var claim, token, at int64
@@ -219,11 +227,12 @@ func (tx *Tx) takeBackJobs(ctx context.Context, found []storedClaim, condition s
 	if err := left.Err(); err != nil {
 		return n, err
 	}
-	_ = left.Close() // PostgreSQL takes one statement at a time
+	_ = left.Close() // PostgreSQL runs one statement at a time
 	return n, tx.updateClaims(ctx, found, jobs, until)
 }
 
-// updateClaims keeps of claims the jobs that are left.
+// updateClaims reduces claims to the jobs that remain leased, and deletes the
+// empty ones.
 func (tx *Tx) updateClaims(ctx context.Context, found []storedClaim, jobs []map[string]int64, until []int64) error {
 	var over []*leaseClaim
 	for i, w := range found {
@@ -242,8 +251,8 @@ func (tx *Tx) updateClaims(ctx context.Context, found []storedClaim, jobs []map[
 	return tx.deleteClaims(ctx, over)
 }
 
-// Extend makes leases last from now on. Those that are no longer this process's
-// come back: their work should end.
+// Extend makes leases last for another lease time from now. It returns the leases
+// that this process has lost: their work should stop.
 func (q *Queue) Extend(ctx context.Context, leases []*Lease) (lost []*Lease, err error) {
 	if len(leases) == 0 {
 		return nil, nil
@@ -272,7 +281,7 @@ func (q *Queue) Extend(ctx context.Context, leases []*Lease) (lost []*Lease, err
 				lost = append(lost, l)
 			}
 		}
-		// Where the clock was set back, leases now run out before they did.
+		// If the clock was set back, the leases now expire earlier than the claims say.
 		_, err = tx.Exec(ctx, `WITH r(whose, claim) AS (`+under+`) UPDATE job_claims SET until = ? WHERE until > ? AND (tenant_id, id) IN (SELECT whose, claim FROM r)`,
 			append(slices.Clone(underArgs), until, until)...)
 		return err
@@ -280,14 +289,14 @@ func (q *Queue) Extend(ctx context.Context, leases []*Lease) (lost []*Lease, err
 	return lost, err
 }
 
-// extendLeases gives the tokens of the leases that now last, by their jobs' ids.
+// extendLeases returns the tokens of the leases that were extended, by job id.
 func (tx *Tx) extendLeases(ctx context.Context, rows string, args []any) (map[string]int64, error) {
 	found, err := tx.Query(ctx, `WITH r(whose, job, token) AS (`+rows+`)
 		UPDATE jobs SET lease_until = ? FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+hasLeaseCondition+` RETURNING id, lease`, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer found.Close() // Err tells what went wrong
+	defer found.Close() // rows.Err reports errors
 	kept := map[string]int64{}
 	for found.Next() {
 		var id string

@@ -117,7 +117,7 @@ func TestLeasingWritesNoIndex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer rows.Close() // Err tells what went wrong
+		defer rows.Close() // rows.Err reports errors
 		indexes := 0
 		for rows.Next() {
 			var text string

@@ -14,41 +14,45 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Filter chooses jobs of a tenant's queue; what is empty does not matter.
+// Filter selects jobs of a tenant's queue; empty fields select all.
 type Filter struct {
 	Queue                       string
 	IDs                         []string
 	States                      []State
 	Event, Trigger, Agent, Tool string
 	Lane                        string
-	From, To                    time.Time // of creation; To is not in it
-	After                       string    // an id from a former list: those after it in the list's order
-	Limit                       int       // 0 is 100
+	// By creation; To is exclusive.
+	From, To time.Time
+	// List continues after the job with this id.
+	After string
+	Limit int // default 100
 
-	// Known, where it is not nil, leaves out the jobs of every lane that begins with
-	// KnownPrefix and is not among Known, and those that were made before the time
-	// that it has there.
+	// Known, if not nil, excludes the jobs of every lane that begins with
+	// KnownPrefix and is not a key of Known. It also excludes jobs that were
+	// created before the time that Known has for their lane.
 	Known       map[string]time.Time
 	KnownPrefix string
 }
 
-// maxList bounds a list, and maxChange what is changed at once.
+// maxList bounds a list, and maxChange bounds how many jobs one change modifies.
 const (
 	maxList   = 1000
 	maxChange = 10000
 )
 
-// Columns of a lease, and of a job that is looked at: of one that is being leased
-// the others are known.
+// The columns of a lease, and of a job. For a lease, the remaining columns of the
+// job are already known.
 const (
 	leaseColumns = `tenant_id, id, lane, order_key, seq, event, trigger_id, agent, tool, payload, run_at, lease, attempt, base, lost, max_attempts, skip_after, error, created_at`
 	jobColumns   = leaseColumns + `, queue, dedupe_key, state, held, ended_at`
 )
 
+// rowScanner is the method that *sql.Row and *sql.Rows have in common.
 type rowScanner interface{ Scan(dest ...any) error }
 
-// scanLease reads leaseColumns and more. Into a type of its own, or an int, a driver's
-// value comes by way of reflection or of a text: that would be most of the time.
+// scanLease reads leaseColumns and more. It scans into plain strings and int64:
+// for other types, database/sql converts by reflection or through text, which
+// took most of the time.
 func scanLease(row rowScanner, j *Job, more ...any) error {
 	var runAt, created, attempts, base, lost, most, skip int64
 	err := row.Scan(append([]any{
@@ -64,6 +68,7 @@ func scanLease(row rowScanner, j *Job, more ...any) error {
 	return nil
 }
 
+// scanJob reads a row with jobColumns.
 func scanJob(row rowScanner, j *Job) error {
 	var dedupe sql.NullString
 	var ended sql.NullInt64
@@ -77,7 +82,8 @@ func scanJob(row rowScanner, j *Job) error {
 	return nil
 }
 
-// buildCondition is the filter as a condition.
+// buildCondition returns the SQL condition of the filter and its arguments. It
+// ignores After and Limit.
 func (f *Filter) buildCondition(d store.Dialect, tenant junctor.TenantID) (string, []any) {
 	text := []string{"tenant_id = ?", "queue = ?"}
 	args := []any{string(tenant), f.Queue}
@@ -125,14 +131,14 @@ func (f *Filter) buildCondition(d store.Dialect, tenant junctor.TenantID) (strin
 		}
 		in("state", states)
 		if len(intersectStates(f.States, []State{Held, Dead})) == len(f.States) {
-			text = append(text, d.Stuck("")) // there is an index of those
+			text = append(text, d.Stuck("")) // lets the database use the index of held and dead jobs
 		}
 	}
 	return strings.Join(text, " AND "), args
 }
 
-// List gives a tenant's jobs, newest first; next, where it is not "", goes into
-// After for those that follow.
+// List returns a tenant's jobs, newest first. If next is not "", it is the After
+// of the following list.
 func (q *Queue) List(ctx context.Context, tenant junctor.TenantID, f Filter) (jobs []Job, next string, err error) {
 	where, args := f.buildCondition(q.options.DB.Dialect, tenant)
 	if f.After != "" {
@@ -147,7 +153,7 @@ func (q *Queue) List(ctx context.Context, tenant junctor.TenantID, f Filter) (jo
 	if err != nil {
 		return nil, "", q.wrapError(ctx, err, "list jobs")
 	}
-	defer rows.Close() // Err tells what went wrong
+	defer rows.Close() // rows.Err reports errors
 	for rows.Next() {
 		if len(jobs) == limit {
 			next = jobs[limit-1].ID
@@ -162,7 +168,8 @@ func (q *Queue) List(ctx context.Context, tenant junctor.TenantID, f Filter) (jo
 	return jobs, next, q.wrapError(ctx, rows.Err(), "list jobs")
 }
 
-// Get gives one job; not_found when the tenant has none with that id.
+// Get returns one job. The error is CodeNotFound if the tenant has no job with
+// that id.
 func (q *Queue) Get(ctx context.Context, tenant junctor.TenantID, id string) (Job, error) {
 	var j Job
 	err := scanJob(q.options.DB.Read.QueryRowContext(ctx, q.options.DB.Dialect.Bind(`SELECT `+jobColumns+` FROM jobs WHERE tenant_id = ? AND id = ?`), string(tenant), id), &j)
@@ -172,8 +179,8 @@ func (q *Queue) Get(ctx context.Context, tenant junctor.TenantID, id string) (Jo
 	return j, q.wrapError(ctx, err, "read a job")
 }
 
-// Attempts lists the attempts of a job that ended, first first; none where there
-// is no such job.
+// Attempts returns the completed attempts of a job, oldest first. It returns none
+// for an unknown job.
 func (q *Queue) Attempts(ctx context.Context, tenant junctor.TenantID, id string) ([]Attempt, error) {
 	var lines string
 	err := q.options.DB.Read.QueryRowContext(ctx, q.options.DB.Dialect.Bind(`SELECT tried FROM jobs WHERE tenant_id = ? AND id = ?`), string(tenant), id).Scan(&lines)
@@ -187,18 +194,21 @@ func (q *Queue) Attempts(ctx context.Context, tenant junctor.TenantID, id string
 	return list, nil
 }
 
-// Stats is how a queue stands, all tenants together.
+// Stats are figures of a queue, over all tenants.
 type Stats struct {
-	Counts      map[State]int // of those that did not end, and the dead
-	OldestReady time.Time     // since when the job that is due for longest is; zero where none is
+	// Of jobs that have not ended, and of dead ones.
+	Counts map[State]int
+	// Since when the oldest due job is due; zero for none.
+	OldestReady time.Time
 	Lanes       map[LaneState]int
 }
 
-// countJobsQuery counts the jobs of a queue: those that did not end, those that others may
-// wait for, the lines of these, the held, the dead and the leased. Each count reads an
-// index alone: with many jobs, their rows are most of the database. The lines are
-// grouped as their index has them, so without a condition on the queue before. The
-// leased are found by way of the claims, which are few.
+// countJobsQuery counts the jobs of a queue: those that have not ended, those
+// that block their line, the lines of these, the held, the dead and the leased.
+// Each count reads only an index, because the rows of many jobs are most of the
+// database. The lines are grouped in the order of their index, so there is no
+// condition on the queue before. The leased jobs are found through the claims,
+// which are few.
 func (q *Queue) countJobsQuery() string {
 	d := q.options.DB.Dialect
 	return `SELECT o.n, b.jobs, b.lines, h.n, e.n, l.n
@@ -211,12 +221,12 @@ func (q *Queue) countJobsQuery() string {
 		WHERE c.queue = ? AND j.tenant_id = c.tenant_id AND j.id = m.key AND j.lease = CAST(m.value AS BIGINT) AND ` + hasLeaseCondition + `) l`
 }
 
-// Stats counts the jobs of a queue. What it reads grows with the jobs that did not
-// end, by an entry of an index for each, and not with those that are kept.
+// Stats counts the jobs of a queue. It reads one index entry per job that has not
+// ended; jobs that ended cost nothing.
 func (q *Queue) Stats(ctx context.Context, queue string) (Stats, error) {
 	s := Stats{Counts: map[State]int{}, Lanes: map[LaneState]int{}}
-	// One statement sees all jobs at one moment: between two, a job that is claimed
-	// would be missing in both counts.
+	// One statement sees all jobs at one moment. With two, a job that is claimed in
+	// between would be missing in both counts.
 	var open, blocking, lines, held, dead, leased int
 	err := q.options.DB.Read.QueryRowContext(ctx, q.options.DB.Dialect.Bind(q.countJobsQuery()), queue, queue, queue, queue, queue).Scan(&open, &blocking, &lines, &held, &dead, &leased)
 	if err != nil {

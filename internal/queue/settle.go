@@ -9,28 +9,31 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// End is what became of an attempt.
+// End is the result of an attempt.
 type End struct {
 	Class   Class
-	Attempt Attempt       // its number is the queue's
-	After   time.Duration // not before, where the other side says so
-	Why     string        // of Hold
-	// Also runs in the transaction that notes the end, where that counts.
+	Attempt Attempt // the queue sets its number
+	// Earliest next attempt, if the other side named one.
+	After time.Duration
+	Why   string // reason of Hold
+	// Also runs in the transaction that stores the result. It does not run if the
+	// lease was lost.
 	Also func(ctx context.Context, tx *Tx) error
 }
 
-// settlement is an attempt's end that waits to be written.
+// settlement is the result of an attempt that waits to be written.
 type settlement struct {
 	lease *Lease
 	end   End
 	also  func(ctx context.Context, tx *Tx) error
-	state State // after it; "" where the lease no longer counts
+	// Of the job afterwards; "" if the lease was lost.
+	state State
 }
 
-// Settle notes the end of an attempt and gives the job's state after it, once
-// that is on disk. Conflict when the lease is no longer this one: then nothing
-// was changed, and the job is another's. What an attempt came to is written even
-// if ctx has ended.
+// Settle stores the result of an attempt and returns the job's new state, once
+// that is on disk. The error is CodeConflict if the lease was lost: nothing was
+// changed then, and another process has the job. The result is written even if
+// ctx has ended.
 func (q *Queue) Settle(ctx context.Context, l *Lease, e End) (State, error) {
 	s := &settlement{lease: l, end: e, also: e.Also}
 	err := q.submit(ctx, q.writes, &pendingWrite{settle: s, done: make(chan error, 1)})
@@ -42,7 +45,8 @@ func lostLeaseError(id string) error {
 	return junctor.Errorf(junctor.CodeConflict, "the lease of the job %s is over: another has it, or it was ended", id)
 }
 
-// settleAll notes the ends of many attempts, each where its lease still counts.
+// settleAll stores the results of many attempts, each only if its lease is still
+// valid. It sets the state of each settlement.
 func (tx *Tx) settleAll(ctx context.Context, all []*settlement) error {
 	if len(all) == 0 {
 		return nil
@@ -75,13 +79,14 @@ func (tx *Tx) settleAll(ctx context.Context, all []*settlement) error {
 	return tx.advanceLines(ctx, append(lines, more...))
 }
 
-// finishedRows is jobs that are finished, column by column. They are most of what ends, and
-// all come to the same, which is less to say.
+// finishedRows are the finished jobs of a batch, column by column. Most results
+// are of this kind and differ little, so their statement has fewer columns.
 type finishedRows struct {
 	tenants, ids, attempts []string
 	tokens                 []int64
 }
 
+// addRow adds a finished job.
 func (d *finishedRows) addRow(s *settlement, _ *Tx) error {
 	l := s.lease
 	line, err := encodeAttempt(l.Attempts+1, &s.end.Attempt)
@@ -92,7 +97,8 @@ func (d *finishedRows) addRow(s *settlement, _ *Tx) error {
 	return nil
 }
 
-// writeFinished writes that jobs are done, and gives the lines that may move on.
+// writeFinished stores that jobs are done, and returns the lines that may
+// advance.
 func (tx *Tx) writeFinished(ctx context.Context, d *finishedRows, byID map[string]*settlement) ([]orderLine, error) {
 	if len(d.ids) == 0 {
 		return nil, nil
@@ -109,7 +115,7 @@ func (tx *Tx) writeFinished(ctx context.Context, d *finishedRows, byID map[strin
 	if err != nil {
 		return nil, err
 	}
-	defer found.Close() // Err tells what went wrong
+	defer found.Close() // rows.Err reports errors
 	var lines []orderLine
 	for found.Next() {
 		var id string
@@ -121,13 +127,15 @@ func (tx *Tx) writeFinished(ctx context.Context, d *finishedRows, byID map[strin
 	return lines, found.Err()
 }
 
-// unfinishedRows is what other jobs' rows become, column by column.
+// unfinishedRows are the new values of all other jobs of a batch, column by
+// column.
 type unfinishedRows struct {
 	tenants, ids, states, held, errors, attempts []string
 	tokens, runAt, attemptCounts                 []int64
 }
 
-// addRow decides what becomes of one job.
+// addRow decides what happens to a job after its attempt, and adds the new
+// values.
 func (b *unfinishedRows) addRow(s *settlement, tx *Tx) error {
 	l := s.lease
 	state, runAt, held, problem := Ready, tx.now, "", s.end.Attempt.Error
@@ -164,7 +172,8 @@ func (b *unfinishedRows) addRow(s *settlement, tx *Tx) error {
 	return nil
 }
 
-// writeUnfinished writes what jobs became that are not finished, and gives the lines that may move on.
+// writeUnfinished stores the new values of jobs that are not finished, and
+// returns the lines that may advance.
 func (tx *Tx) writeUnfinished(ctx context.Context, b *unfinishedRows, byID map[string]*settlement) ([]orderLine, error) {
 	if len(b.ids) == 0 {
 		return nil, nil
@@ -185,7 +194,7 @@ func (tx *Tx) writeUnfinished(ctx context.Context, b *unfinishedRows, byID map[s
 	if err != nil {
 		return nil, err
 	}
-	defer found.Close() // Err tells what went wrong
+	defer found.Close() // rows.Err reports errors
 	var lines []orderLine
 	for found.Next() {
 		var id, state string
@@ -198,7 +207,8 @@ func (tx *Tx) writeUnfinished(ctx context.Context, b *unfinishedRows, byID map[s
 	return lines, found.Err()
 }
 
-// noteSettled keeps in mind that an end is written, and its line, where that may move on.
+// noteSettled sets the state of a settlement. It adds the job's line to lines if
+// the line may advance.
 func (tx *Tx) noteSettled(lines []orderLine, s *settlement, state State, blocks int) []orderLine {
 	s.state = state
 	if s.lease.Key == "" || blocks != 0 {
@@ -208,7 +218,8 @@ func (tx *Tx) noteSettled(lines []orderLine, s *settlement, state State, blocks 
 	return append(lines, orderLine{s.lease.Tenant, s.lease.Queue, s.lease.Key})
 }
 
-// settleWithHook notes one end, and runs what belongs to it.
+// settleWithHook stores one result and then runs End.Also in the same
+// transaction.
 func (tx *Tx) settleWithHook(ctx context.Context, s *settlement) error {
 	if err := tx.settleAll(ctx, []*settlement{s}); err != nil {
 		return err
@@ -219,7 +230,7 @@ func (tx *Tx) settleWithHook(ctx context.Context, s *settlement) error {
 	return s.also(ctx, tx)
 }
 
-// storableText takes out what a database cannot keep in a text.
+// storableText removes characters that a database cannot store in a text.
 func storableText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }

@@ -13,50 +13,58 @@ import (
 )
 
 const (
-	maxBatch      = 1024             // writes that share a commit
-	commitTimeout = 20 * time.Second // within which a commit has to be through
+	// Writes that share a commit.
+	maxBatch      = 1024
+	commitTimeout = 20 * time.Second // for one commit
 )
 
-// Tx is one transaction. It is used by one goroutine, and not after the
-// function that it was given to.
+// Tx is one transaction. One goroutine uses it, and only inside the function that
+// received it.
 type Tx struct {
-	q            *Queue
-	tx           *sql.Tx
-	dialect      store.Dialect
-	now          time.Time
-	idCount      uint16 // ids
-	wakesWorkers bool   // others are to hear of new jobs
+	q       *Queue
+	tx      *sql.Tx
+	dialect store.Dialect
+	now     time.Time
+	idCount uint16 // ids that newID returned
+	// Jobs may have become ready: notify the workers.
+	wakesWorkers bool
 }
 
-// pendingWrite is a write that waits for its group: a function, or an attempt's end.
+// pendingWrite is a write that waits for its batch: either a function or the
+// result of an attempt.
 type pendingWrite struct {
 	fn     func(context.Context, *Tx) error
 	settle *settlement
-	owner  atomic.Int32 // who has it: nobody yet, the writer, or its caller, who went before it was begun
-	err    error
-	done   chan error
+	// Which side decides whether it runs: see the constants below.
+	owner atomic.Int32
+	err   error // the write's own error
+	done  chan error
 }
 
-// Who has an entry.
+// The values of pendingWrite.owner. The writer and the caller change it only from
+// ownedByNobody, so a write never runs after its caller gave up.
 const (
 	ownedByNobody int32 = iota
 	ownedByWriter
 	abandonedByCaller
 )
 
-// Write runs fn in a transaction, shared with others that come at the same time,
-// and gives nil once it is on disk. An error of fn undoes what fn did, and
-// nobody else's. fn may run more than once, and must use tx alone; its context
-// is the transaction's. When ctx ends before fn is begun it never is; a write that
-// was begun is waited for, so that nothing of it runs after Write has returned.
+// Write runs fn in a transaction and returns once it is on disk. The transaction
+// is shared with other writes that arrive at the same time. An error of fn undoes
+// only what fn did.
+//
+// fn may run more than once. It must use only tx, and the context that it
+// receives. If ctx ends before fn starts, fn never runs. Write waits for an fn
+// that has started, so nothing of it runs after Write returned.
 func (q *Queue) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	return q.submit(ctx, q.writes, &pendingWrite{fn: fn, done: make(chan error, 1)})
 }
 
+// submit hands a write to a writer and waits for its result.
 func (q *Queue) submit(ctx context.Context, in chan<- *pendingWrite, e *pendingWrite) error {
 	left := ctx.Done()
 	if e.settle != nil {
-		left = nil // what an attempt came to is written in any case
+		left = nil // the result of an attempt is written in any case
 	}
 	select {
 	case in <- e:
@@ -84,33 +92,33 @@ func closedError() error {
 	return junctor.Errorf(junctor.CodeUnavailable, "this instance is stopping; try again")
 }
 
-// runWriter takes what waits, group by group, until the queue is closed.
+// runWriter commits waiting writes, batch by batch, until the queue is closed.
 func (q *Queue) runWriter(in <-chan *pendingWrite) {
-	group := make([]*pendingWrite, 0, maxBatch)
+	batch := make([]*pendingWrite, 0, maxBatch)
 	for {
-		group = group[:0]
+		batch = batch[:0]
 		select {
 		case e := <-in:
-			group = append(group, e)
+			batch = append(batch, e)
 		case <-q.stop:
 			refuseWrites(in)
 			return
 		}
-		runtime.Gosched() // others that are about to come are in before the group is closed
+		runtime.Gosched() // lets other callers join the batch
 	gather:
-		for len(group) < maxBatch {
+		for len(batch) < maxBatch {
 			select {
 			case e := <-in:
-				group = append(group, e)
+				batch = append(batch, e)
 			default:
 				break gather
 			}
 		}
-		q.commitBatch(group)
+		q.commitBatch(batch)
 	}
 }
 
-// refuseWrites answers those who came too late.
+// refuseWrites answers the writes that are left when the queue is closed.
 func refuseWrites(in <-chan *pendingWrite) {
 	for {
 		select {
@@ -122,24 +130,24 @@ func refuseWrites(in <-chan *pendingWrite) {
 	}
 }
 
-// commitBatch writes a group in one transaction.
-func (q *Queue) commitBatch(group []*pendingWrite) {
+// commitBatch writes a batch in one transaction and answers each of its callers.
+func (q *Queue) commitBatch(batch []*pendingWrite) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	told := false
 	err := q.options.DB.Durably(ctx, func(sqlTx *sql.Tx) error {
 		tx := &Tx{q: q, tx: sqlTx, dialect: q.options.DB.Dialect, now: q.options.Now()}
 		var settles []*settlement
-		for _, e := range group {
+		for _, e := range batch {
 			if !e.owner.CompareAndSwap(ownedByNobody, ownedByWriter) && e.owner.Load() == abandonedByCaller {
-				continue // nobody waits for it
+				continue // its caller gave up
 			}
 			if e.settle != nil && e.settle.also == nil {
 				settles = append(settles, e.settle)
 				continue
 			}
 			var err error
-			if e.err, err = tx.runIsolated(ctx, e, len(group) > 1); err != nil {
+			if e.err, err = tx.runIsolated(ctx, e, len(batch) > 1); err != nil {
 				return err
 			}
 		}
@@ -155,14 +163,14 @@ func (q *Queue) commitBatch(group []*pendingWrite) {
 		return nil
 	})
 	q.commitCount.Add(1)
-	q.writeCount.Add(int64(len(group)))
+	q.writeCount.Add(int64(len(batch)))
 	if err == nil {
-		q.countSettled(group)
+		q.countSettled(batch)
 		if told {
 			q.Poke()
 		}
 	}
-	for _, e := range group {
+	for _, e := range batch {
 		final := err
 		if final == nil {
 			if final = e.err; final == nil && e.settle != nil && e.settle.state == "" {
@@ -173,8 +181,8 @@ func (q *Queue) commitBatch(group []*pendingWrite) {
 	}
 }
 
-// runIsolated runs one write of a group so that it can fail alone. own is its own
-// error, err what ends the group.
+// runIsolated runs one write of a batch in a savepoint, so that it can fail
+// without the others. own is the write's error; err ends the whole batch.
 func (tx *Tx) runIsolated(ctx context.Context, e *pendingWrite, others bool) (own, err error) {
 	if others {
 		if _, err := tx.Exec(ctx, "SAVEPOINT one"); err != nil {
@@ -201,8 +209,8 @@ func (tx *Tx) runIsolated(ctx context.Context, e *pendingWrite, others bool) (ow
 	return own, err
 }
 
-// Exec runs a statement with question marks for its arguments, and gives the
-// number of rows it touched.
+// Exec runs a statement with question marks for its arguments, and returns the
+// number of rows that it changed.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	res, err := tx.tx.ExecContext(ctx, tx.dialect.Bind(query), args...)
 	if err != nil {
@@ -211,12 +219,13 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error
 	return res.RowsAffected()
 }
 
-// Query runs a query with question marks for its arguments.
+// Query runs a query with question marks for its arguments. The caller closes the
+// rows before the next statement: PostgreSQL runs one at a time.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return tx.tx.QueryContext(ctx, tx.dialect.Bind(query), args...)
 }
 
-// QueryRow runs a query that gives one row.
+// QueryRow runs a query that returns one row.
 func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	return tx.tx.QueryRowContext(ctx, tx.dialect.Bind(query), args...)
 }
