@@ -23,11 +23,11 @@ const (
 
 	// channelExporter labels what both sides derive from a TLS session (RFC 8446,
 	// section 7.5). No two sessions have the same value.
-	channelExporter = "EXPORTER-junctor-replica-channel"
-	channelSecret   = 32
+	channelExporter   = "EXPORTER-junctor-replica-channel"
+	channelSecretSize = 32
 
-	// maxProof is above the length of every proof.
-	maxProof = 512
+	// maxProofSize is above the length of every proof.
+	maxProofSize = 512
 )
 
 // ChannelMaker makes encrypted connections between replicas that share the keys of
@@ -70,7 +70,7 @@ func (r *Ring) NewChannelMaker(self string) (*ChannelMaker, error) {
 // that the replica holds a key, so that strangers are not even told that there are
 // channels. Whoever replays it gains no more than to learn that.
 func (c *ChannelMaker) Hello(to string) string {
-	return string(c.ring.Seal(nil, purposeHello, pairOf(c.self, to)))
+	return string(c.ring.Seal(nil, purposeHello, joinPair(c.self, to)))
 }
 
 // ReadHello gives the replica that says hello. It refuses a text that is not meant
@@ -82,7 +82,7 @@ func (c *ChannelMaker) ReadHello(text string) (from string, err error) {
 	}
 	from, to, _ := strings.Cut(string(plain), "\x00")
 	if to != c.self {
-		return "", notSealed()
+		return "", notSealedError()
 	}
 	return from, nil
 }
@@ -92,7 +92,7 @@ func (c *ChannelMaker) ReadHello(text string) (from string, err error) {
 func (c *ChannelMaker) Ask(ctx context.Context, conn net.Conn, to string) (net.Conn, error) {
 	// The certificate is not verified: the proof takes its place.
 	session := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13}) //nolint:gosec // G402: see above
-	return c.prove(ctx, session, func() error {
+	return c.exchangeProofs(ctx, session, func() error {
 		secret, err := exportSecret(session, c.self, to)
 		if err != nil {
 			return err
@@ -108,7 +108,7 @@ func (c *ChannelMaker) Ask(ctx context.Context, conn net.Conn, to string) (net.C
 // proves itself first.
 func (c *ChannelMaker) Answer(ctx context.Context, conn net.Conn, from string) (net.Conn, error) {
 	session := tls.Server(conn, c.server)
-	return c.prove(ctx, session, func() error {
+	return c.exchangeProofs(ctx, session, func() error {
 		secret, err := exportSecret(session, from, c.self)
 		if err != nil {
 			return err
@@ -120,8 +120,8 @@ func (c *ChannelMaker) Answer(ctx context.Context, conn net.Conn, from string) (
 	})
 }
 
-// prove begins a session and exchanges the proofs, for as long as ctx lasts.
-func (c *ChannelMaker) prove(ctx context.Context, session *tls.Conn, exchange func() error) (net.Conn, error) {
+// exchangeProofs begins a session and exchanges the proofs, for as long as ctx lasts.
+func (c *ChannelMaker) exchangeProofs(ctx context.Context, session *tls.Conn, exchange func() error) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { _ = session.SetDeadline(time.Unix(1, 0)) })
 	err := session.HandshakeContext(ctx)
 	if err == nil {
@@ -141,7 +141,7 @@ func (c *ChannelMaker) prove(ctx context.Context, session *tls.Conn, exchange fu
 // for a pair of replicas.
 func exportSecret(session *tls.Conn, asker, answerer string) ([]byte, error) {
 	state := session.ConnectionState()
-	return state.ExportKeyingMaterial(channelExporter, pairOf(asker, answerer), channelSecret)
+	return state.ExportKeyingMaterial(channelExporter, joinPair(asker, answerer), channelSecretSize)
 }
 
 func (c *ChannelMaker) sendProof(session net.Conn, purpose string, secret []byte) error {
@@ -159,20 +159,20 @@ func (c *ChannelMaker) checkProof(session net.Conn, purpose string, secret []byt
 		if one[0] == '\n' {
 			break
 		}
-		if text = append(text, one[0]); len(text) > maxProof {
-			return notProved()
+		if text = append(text, one[0]); len(text) > maxProofSize {
+			return notProvedError()
 		}
 	}
 	proof, err := c.ring.Open(purpose, string(text))
 	if err != nil || !hmac.Equal(proof, secret) {
-		return notProved()
+		return notProvedError()
 	}
 	return nil
 }
 
-func notProved() error {
+func notProvedError() error {
 	return junctor.Errorf(junctor.CodeDenied, "the other side does not prove to be the replica that is meant: something else listens there, or it has another sealing key")
 }
 
-// pairOf joins the names of two replicas, which consist of letters and digits.
-func pairOf(asker, answerer string) []byte { return []byte(asker + "\x00" + answerer) }
+// joinPair joins the names of two replicas, which consist of letters and digits.
+func joinPair(asker, answerer string) []byte { return []byte(asker + "\x00" + answerer) }

@@ -26,11 +26,11 @@ func (k *Keyring) Seal(tenant junctor.TenantID, record, field string, plaintext 
 	if err != nil {
 		return Sealed{}, err
 	}
-	m := k.set.Load().current
+	m := k.keySet.Load().current
 	return Sealed{
 		KeyID:      m.ID(),
-		WrappedKey: m.Wrap(key, place("data key", tenant, record, field)),
-		Ciphertext: aead.Seal(nil, nil, plaintext, place("secret", tenant, record, field)), //nolint:gosec // G407: newAEAD makes the nonce, at random
+		WrappedKey: m.Wrap(key, bindingFor("data key", tenant, record, field)),
+		Ciphertext: aead.Seal(nil, nil, plaintext, bindingFor("secret", tenant, record, field)), //nolint:gosec // G407: newAEAD makes the nonce, at random
 	}, nil
 }
 
@@ -38,36 +38,36 @@ func (k *Keyring) Seal(tenant junctor.TenantID, record, field string, plaintext 
 // no key of the ring wrapped it, when it belongs elsewhere, or when it was
 // changed.
 func (k *Keyring) Open(tenant junctor.TenantID, record, field string, s Sealed) ([]byte, error) {
-	m := k.find(s.WrappedKey)
+	m := k.findKey(s.WrappedKey)
 	if m == nil {
-		return nil, otherKey()
+		return nil, otherKeyError()
 	}
 	// Rotation goes by the id beside the wrap: it has to be the right one.
 	if m.ID() != s.KeyID {
-		return nil, damaged()
+		return nil, damagedError()
 	}
-	key, err := m.Unwrap(s.WrappedKey, place("data key", tenant, record, field))
+	key, err := m.Unwrap(s.WrappedKey, bindingFor("data key", tenant, record, field))
 	if err != nil {
 		return nil, err
 	}
 	defer clear(key)
 	if len(key) != keySize {
-		return nil, damaged()
+		return nil, damagedError()
 	}
 	aead, err := newAEAD(key)
 	if err != nil {
 		return nil, err
 	}
-	plaintext, err := aead.Open(nil, nil, s.Ciphertext, place("secret", tenant, record, field))
+	plaintext, err := aead.Open(nil, nil, s.Ciphertext, bindingFor("secret", tenant, record, field))
 	if err != nil {
-		return nil, damaged()
+		return nil, damagedError()
 	}
 	return plaintext, nil
 }
 
-// place is what a ciphertext is bound to: what it is, and where it belongs. With
+// bindingFor is what a ciphertext is bound to: what it is, and where it belongs. With
 // the lengths no two places have the same bytes.
-func place(what string, tenant junctor.TenantID, record, field string) []byte {
+func bindingFor(what string, tenant junctor.TenantID, record, field string) []byte {
 	out := []byte("junctor seal v1: " + what)
 	for _, part := range []string{string(tenant), record, field} {
 		out = binary.BigEndian.AppendUint64(out, uint64(len(part)))

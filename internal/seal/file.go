@@ -23,13 +23,13 @@ func LoadOrCreate(path string) (*Master, error) {
 	if err != nil {
 		return nil, err
 	}
-	return k.set.Load().current, nil
+	return k.keySet.Load().current, nil
 }
 
-// loadOrCreate reads the keys of a file, or makes a file with one. The file is
+// loadOrCreateKeys reads the keys of a file, or makes a file with one. The file is
 // only ever whole: of several processes that start at once, one makes it and
 // all use it.
-func loadOrCreate(path string) ([]fileKey, error) {
+func loadOrCreateKeys(path string) ([]fileKey, error) {
 	keys, err := readKeys(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = createKey(path); err == nil {
@@ -37,22 +37,22 @@ func loadOrCreate(path string) ([]fileKey, error) {
 		}
 	}
 	if err != nil {
-		return nil, fileError(err, "the sealing key at "+path+" can neither be read nor made")
+		return nil, withFileCode(err, "the sealing key at "+path+" can neither be read nor made")
 	}
 	return keys, nil
 }
 
-// fileError is err with a code: its own, or unavailable with the system's word.
-func fileError(err error, what string) error {
+// withFileCode is err with a code: its own, or unavailable with the system's word.
+func withFileCode(err error, what string) error {
 	if e, ok := errors.AsType[*junctor.Error](err); ok {
 		return e
 	}
-	return &junctor.Error{Code: junctor.CodeUnavailable, Message: what + ": " + reason(err), Cause: err}
+	return &junctor.Error{Code: junctor.CodeUnavailable, Message: what + ": " + systemReason(err), Cause: err}
 }
 
-// reason is the system's own word for a failure, without the path, which the
+// systemReason is the system's own word for a failure, without the path, which the
 // message has already.
-func reason(err error) string {
+func systemReason(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
 	}

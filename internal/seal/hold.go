@@ -10,9 +10,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// lockPause is how long one waits before asking again for a lock that another
+// lockRetryDelay is how long one waits before asking again for a lock that another
 // process has.
-const lockPause = 5 * time.Millisecond
+const lockRetryDelay = 5 * time.Millisecond
 
 // Hold keeps the current key current until release is called: whoever wraps
 // something with it stores it before that. Rotation waits for holders, so that
@@ -22,41 +22,41 @@ func (k *Keyring) Hold(ctx context.Context) (release func(), err error) {
 	if k.path == "" {
 		return func() {}, nil
 	}
-	k.gate.RLock()
-	unlock, err := k.lock(ctx, false)
+	k.holdGate.RLock()
+	unlock, err := k.lockKeyFile(ctx, false)
 	switch {
 	case err == nil:
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		unlock = func() {} // where no lock can be made, no key can be added either
 	default:
-		k.gate.RUnlock()
+		k.holdGate.RUnlock()
 		return nil, err
 	}
-	if err := k.reload(); err != nil {
+	if err := k.reloadFile(); err != nil {
 		unlock()
-		k.gate.RUnlock()
+		k.holdGate.RUnlock()
 		return nil, err
 	}
 	return func() {
 		unlock()
-		k.gate.RUnlock()
+		k.holdGate.RUnlock()
 	}, nil
 }
 
-// alone runs do while nobody holds the keyring, here or in another process. do
+// changeKeys runs do while nobody holds the keyring, here or in another process. do
 // is given the keys of the file, and what it returns replaces them; nil leaves
 // them as they are.
-func (k *Keyring) alone(ctx context.Context, do func([]fileKey) ([]fileKey, error)) error {
-	k.gate.Lock()
-	defer k.gate.Unlock()
-	unlock, err := k.lock(ctx, true)
+func (k *Keyring) changeKeys(ctx context.Context, do func([]fileKey) ([]fileKey, error)) error {
+	k.holdGate.Lock()
+	defer k.holdGate.Unlock()
+	unlock, err := k.lockKeyFile(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	keys, err := readKeys(k.path)
 	if err != nil {
-		return fileError(err, "the sealing key at "+k.path+" cannot be read any more; put it back")
+		return withFileCode(err, "the sealing key at "+k.path+" cannot be read any more; put it back")
 	}
 	next, err := do(keys)
 	if err != nil {
@@ -65,24 +65,24 @@ func (k *Keyring) alone(ctx context.Context, do func([]fileKey) ([]fileKey, erro
 	if next == nil {
 		return nil
 	}
-	if err := k.at("before the file"); err != nil {
+	if err := k.runTestStep("before the file"); err != nil {
 		return err
 	}
-	k.load.Lock()
-	defer k.load.Unlock()
+	k.fileMu.Lock()
+	defer k.fileMu.Unlock()
 	if err := replaceKeys(k.path, next); err != nil {
-		return fileError(err, "the sealing key file "+k.path+" cannot be written")
+		return withFileCode(err, "the sealing key file "+k.path+" cannot be written")
 	}
-	if err := k.at("after the file"); err != nil {
+	if err := k.runTestStep("after the file"); err != nil {
 		return err
 	}
-	k.take(next)
+	k.useKeys(next)
 	return nil
 }
 
-// lock takes the lock between processes, which lies beside the key file since
+// lockKeyFile takes the lock between processes, which lies beside the key file since
 // that is replaced when it changes.
-func (k *Keyring) lock(ctx context.Context, exclusive bool) (unlock func(), err error) {
+func (k *Keyring) lockKeyFile(ctx context.Context, exclusive bool) (unlock func(), err error) {
 	path := k.path + ".lock"
 	for {
 		f, held, err := lockFile(path, exclusive)
@@ -90,7 +90,7 @@ func (k *Keyring) lock(ctx context.Context, exclusive bool) (unlock func(), err 
 			return func() { f.Close() }, nil
 		}
 		if !held {
-			return nil, fileError(err, "the lock of the sealing key, "+path+", cannot be taken")
+			return nil, withFileCode(err, "the lock of the sealing key, "+path+", cannot be taken")
 		}
 		select {
 		case <-ctx.Done():
@@ -99,15 +99,15 @@ func (k *Keyring) lock(ctx context.Context, exclusive bool) (unlock func(), err 
 				Message: "another process is changing the sealing keys at " + k.path + ": try again",
 				Cause:   ctx.Err(),
 			}
-		case <-time.After(lockPause):
+		case <-time.After(lockRetryDelay):
 		}
 	}
 }
 
-// at is where tests end a rotation.
-func (k *Keyring) at(step string) error {
-	if k.step == nil {
+// runTestStep is where tests end a rotation.
+func (k *Keyring) runTestStep(step string) error {
+	if k.testStep == nil {
 		return nil
 	}
-	return k.step(step)
+	return k.testStep(step)
 }

@@ -16,8 +16,8 @@ type fileKey struct {
 	current bool
 }
 
-// keyFileHead tells who opens the file what it is.
-const keyFileHead = `# Sealing keys of Junctor: id, key, created. The current one seals, all of them open.
+// keyFileHeader tells who opens the file what it is.
+const keyFileHeader = `# Sealing keys of Junctor: id, key, created. The current one seals, all of them open.
 # Without them stored secrets are lost: keep a copy, apart from the backups.
 `
 
@@ -90,7 +90,7 @@ func parseKey(fields []string) (k fileKey, err error) {
 // formatKeys is the way back.
 func formatKeys(keys []fileKey) string {
 	var b strings.Builder
-	b.WriteString(keyFileHead)
+	b.WriteString(keyFileHeader)
 	for _, k := range keys {
 		created := k.created
 		if created.IsZero() {

@@ -28,20 +28,20 @@ func (m *Master) Hold(context.Context) (release func(), err error) { return func
 // and processes on one machine may share its file. All methods may be called
 // from any goroutine.
 type Keyring struct {
-	path string // of the key file; "" when the keys come from the environment
-	set  atomic.Pointer[keySet]
+	path   string // of the key file; "" when the keys come from the environment
+	keySet atomic.Pointer[keySet]
 
 	// gate is read-locked from wrapping to storing, and locked while keys come
 	// and go. A lock on a file says the same to other processes.
-	gate sync.RWMutex
-	load sync.Mutex // what was read of the file is taken before it is read or written again
+	holdGate sync.RWMutex
+	fileMu   sync.Mutex // what was read of the file is taken before it is read or written again
 
-	step func(string) error // tests end a rotation here; nil otherwise
+	testStep func(string) error // tests end a rotation here; nil otherwise
 }
 
 type keySet struct {
 	current *Master
-	ids     []string // what is on file or in the environment, current first
+	fileIDs []string // what is on file or in the environment, current first
 	// known is every key that this process has seen, removed ones too: what
 	// was read from the store before a rotation still opens after it.
 	known map[[idSize]byte]*Master
@@ -50,7 +50,7 @@ type keySet struct {
 // OpenKeyring reads the master keys from the file at path, or makes one there.
 // A file that others can read is refused.
 func OpenKeyring(path string) (*Keyring, error) {
-	keys, err := loadOrCreate(path)
+	keys, err := loadOrCreateKeys(path)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func OpenKeyring(path string) (*Keyring, error) {
 		path = real
 	}
 	k := &Keyring{path: path}
-	k.take(keys)
+	k.useKeys(keys)
 	return k, nil
 }
 
@@ -82,14 +82,14 @@ func KeyringFromEnv(value string) (*Keyring, error) {
 		keys = append(keys, fileKey{master: m, current: len(keys) == 0})
 	}
 	k := &Keyring{}
-	k.take(keys)
+	k.useKeys(keys)
 	return k, nil
 }
 
-// take makes these keys the ones in use.
-func (k *Keyring) take(keys []fileKey) {
+// useKeys makes these keys the ones in use.
+func (k *Keyring) useKeys(keys []fileKey) {
 	s := &keySet{known: map[[idSize]byte]*Master{}}
-	if old := k.set.Load(); old != nil {
+	if old := k.keySet.Load(); old != nil {
 		maps.Copy(s.known, old.known)
 	}
 	for _, key := range keys {
@@ -97,19 +97,19 @@ func (k *Keyring) take(keys []fileKey) {
 		switch id := key.master.ID(); {
 		case key.current:
 			s.current = key.master
-			s.ids = append([]string{id}, s.ids...)
+			s.fileIDs = append([]string{id}, s.fileIDs...)
 		default:
-			s.ids = append(s.ids, id)
+			s.fileIDs = append(s.fileIDs, id)
 		}
 	}
-	k.set.Store(s)
+	k.keySet.Store(s)
 }
 
 // CurrentID names the key that wraps.
-func (k *Keyring) CurrentID() string { return k.set.Load().current.ID() }
+func (k *Keyring) CurrentID() string { return k.keySet.Load().current.ID() }
 
 // IDs names all keys, the current one first.
-func (k *Keyring) IDs() []string { return append([]string{}, k.set.Load().ids...) }
+func (k *Keyring) IDs() []string { return append([]string{}, k.keySet.Load().fileIDs...) }
 
 // FromEnvironment says whether the keys come from the environment, where only
 // the operator can change them.
@@ -117,42 +117,42 @@ func (k *Keyring) FromEnvironment() bool { return k.path == "" }
 
 // Wrap encrypts plaintext with the current key; see Master.Wrap.
 func (k *Keyring) Wrap(plaintext, aad []byte) []byte {
-	return k.set.Load().current.Wrap(plaintext, aad)
+	return k.keySet.Load().current.Wrap(plaintext, aad)
 }
 
 // Unwrap opens what any of the keys has wrapped; see Master.Unwrap.
 func (k *Keyring) Unwrap(wrapped, aad []byte) ([]byte, error) {
-	m := k.find(wrapped)
+	m := k.findKey(wrapped)
 	if m == nil {
-		return nil, otherKey()
+		return nil, otherKeyError()
 	}
 	return m.Unwrap(wrapped, aad)
 }
 
-// find is the key that wrapped this. One that is not known may have come to the
+// findKey is the key that wrapped this. One that is not known may have come to the
 // file since, from another process: the file is read again.
-func (k *Keyring) find(wrapped []byte) *Master {
+func (k *Keyring) findKey(wrapped []byte) *Master {
 	if len(wrapped) < idSize {
 		return nil
 	}
 	id := [idSize]byte(wrapped)
-	if m := k.set.Load().known[id]; m != nil || k.path == "" {
+	if m := k.keySet.Load().known[id]; m != nil || k.path == "" {
 		return m
 	}
-	if err := k.reload(); err != nil {
+	if err := k.reloadFile(); err != nil {
 		return nil // the keys that are known stay in use
 	}
-	return k.set.Load().known[id]
+	return k.keySet.Load().known[id]
 }
 
-// reload reads the file again.
-func (k *Keyring) reload() error {
-	k.load.Lock()
-	defer k.load.Unlock()
+// reloadFile reads the file again.
+func (k *Keyring) reloadFile() error {
+	k.fileMu.Lock()
+	defer k.fileMu.Unlock()
 	keys, err := readKeys(k.path)
 	if err != nil {
-		return fileError(err, "the sealing key at "+k.path+" cannot be read any more; put it back")
+		return withFileCode(err, "the sealing key at "+k.path+" cannot be read any more; put it back")
 	}
-	k.take(keys)
+	k.useKeys(keys)
 	return nil
 }

@@ -17,8 +17,8 @@ import (
 // master key's id. The purpose is part of what is authenticated: a code for one is
 // none for another.
 func (k *Keyring) Authenticate(purpose string, message []byte) (keyID string, mac []byte) {
-	m := k.set.Load().current
-	return m.ID(), m.authenticate(purpose, message)
+	m := k.keySet.Load().current
+	return m.ID(), m.computeMAC(purpose, message)
 }
 
 // CheckMAC is nil when any of the keys gave this code for this message and purpose.
@@ -29,20 +29,20 @@ func (k *Keyring) CheckMAC(purpose, keyID string, message, mac []byte) error {
 	if err != nil || len(id) != idSize {
 		return junctor.Errorf(junctor.CodeInvalid, "%q is not the id of a sealing key", keyID)
 	}
-	m := k.find(id)
+	m := k.findKey(id)
 	if m == nil {
 		return junctor.Errorf(junctor.CodeInvalid,
 			"the sealing key with the id %s is needed, and the ids of those here are %s: use the key file or JUNCTOR_SEAL_KEY that was in use then", keyID, strings.Join(k.IDs(), ", "))
 	}
-	if !hmac.Equal(mac, m.authenticate(purpose, message)) {
+	if !hmac.Equal(mac, m.computeMAC(purpose, message)) {
 		return junctor.Errorf(junctor.CodeInvalid, "the authentication code under the key %s is wrong: it was changed after it was made", keyID)
 	}
 	return nil
 }
 
-// authenticate separates purpose and message by a byte that no purpose has.
-func (m *Master) authenticate(purpose string, message []byte) []byte {
-	h := hmac.New(sha256.New, m.mac)
+// computeMAC separates purpose and message by a byte that no purpose has.
+func (m *Master) computeMAC(purpose string, message []byte) []byte {
+	h := hmac.New(sha256.New, m.macKey)
 	h.Write([]byte(purpose))
 	h.Write([]byte{0})
 	h.Write(message)

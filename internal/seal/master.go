@@ -30,9 +30,9 @@ const idSize = 8
 
 // Master is one key that wraps other keys. It never leaves this package.
 type Master struct {
-	id   [idSize]byte
-	aead cipher.AEAD
-	mac  []byte // authenticates; derived apart from what encrypts
+	id     [idSize]byte
+	aead   cipher.AEAD
+	macKey []byte // authenticates; derived apart from what encrypts
 }
 
 // FromEnv makes the master key from the text of an environment variable, as
@@ -42,7 +42,7 @@ func FromEnv(value string) (*Master, error) {
 	if err != nil {
 		return nil, err
 	}
-	return k.set.Load().current, nil
+	return k.keySet.Load().current, nil
 }
 
 func decodeKey(text string) ([]byte, error) {
@@ -62,21 +62,21 @@ func decodeKey(text string) ([]byte, error) {
 func newMaster(key []byte) (*Master, error) {
 	sub, err := hkdf.Expand(sha256.New, key, "junctor seal v1: wrap", keySize)
 	if err != nil {
-		return nil, fault(err)
+		return nil, setupError(err)
 	}
 	id, err := hkdf.Expand(sha256.New, key, "junctor seal v1: id", idSize)
 	if err != nil {
-		return nil, fault(err)
+		return nil, setupError(err)
 	}
 	mac, err := hkdf.Expand(sha256.New, key, "junctor seal v1: authenticate", keySize)
 	if err != nil {
-		return nil, fault(err)
+		return nil, setupError(err)
 	}
 	aead, err := newAEAD(sub)
 	if err != nil {
 		return nil, err
 	}
-	return &Master{id: [idSize]byte(id), aead: aead, mac: mac}, nil
+	return &Master{id: [idSize]byte(id), aead: aead, macKey: mac}, nil
 }
 
 // newAEAD is AES-256-GCM that puts a random nonce in front of what it seals.
@@ -84,16 +84,16 @@ func newMaster(key []byte) (*Master, error) {
 func newAEAD(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, fault(err)
+		return nil, setupError(err)
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		return nil, fault(err)
+		return nil, setupError(err)
 	}
 	return aead, nil
 }
 
-func fault(err error) error {
+func setupError(err error) error {
 	return junctor.Errorf(junctor.CodeInternal, "the sealing key could not be set up: %w", err)
 }
 
@@ -105,31 +105,31 @@ func (m *Master) ID() string { return hex.EncodeToString(m.id[:]) }
 // (tenant, record, field): Unwrap opens it only with the same aad.
 func (m *Master) Wrap(plaintext, aad []byte) []byte {
 	out := make([]byte, 0, idSize+len(plaintext)+m.aead.Overhead())
-	return m.aead.Seal(append(out, m.id[:]...), nil, plaintext, m.bind(aad)) //nolint:gosec // G407: newAEAD makes the nonce, at random
+	return m.aead.Seal(append(out, m.id[:]...), nil, plaintext, m.bindAAD(aad)) //nolint:gosec // G407: newAEAD makes the nonce, at random
 }
 
 // Unwrap opens what Wrap made. It answers CodeInvalid when another key wrapped
 // it, when it belongs elsewhere, or when it was changed.
 func (m *Master) Unwrap(wrapped, aad []byte) ([]byte, error) {
 	if len(wrapped) < idSize || [idSize]byte(wrapped) != m.id {
-		return nil, otherKey()
+		return nil, otherKeyError()
 	}
-	plaintext, err := m.aead.Open(nil, nil, wrapped[idSize:], m.bind(aad))
+	plaintext, err := m.aead.Open(nil, nil, wrapped[idSize:], m.bindAAD(aad))
 	if err != nil {
-		return nil, damaged()
+		return nil, damagedError()
 	}
 	return plaintext, nil
 }
 
-func otherKey() error {
+func otherKeyError() error {
 	return junctor.Errorf(junctor.CodeInvalid,
 		"this secret was sealed with another key: start with the key file or JUNCTOR_SEAL_KEY that was in use when it was stored")
 }
 
-func damaged() error {
+func damagedError() error {
 	return junctor.Errorf(junctor.CodeInvalid, "this secret was changed, or moved from where it was stored: enter it again")
 }
 
-func (m *Master) bind(aad []byte) []byte {
+func (m *Master) bindAAD(aad []byte) []byte {
 	return append(m.id[:len(m.id):len(m.id)], aad...)
 }

@@ -41,11 +41,11 @@ const (
 	defaultRotate = 7 * 24 * time.Hour
 	defaultKeep   = 31 * 24 * time.Hour
 
-	// settle is how long a new key only opens. Other replicas look for an
+	// settleTime is how long a new key only opens. Other replicas look for an
 	// unknown key at most every rereadEvery, so by the time they are shown
 	// something sealed with it, their next look finds it.
-	settle      = time.Minute
-	rereadEvery = time.Second
+	settleTime     = time.Minute
+	rereadInterval = time.Second
 
 	// storeTimeout bounds the look into the store that Open may need.
 	storeTimeout = 2 * time.Second
@@ -57,13 +57,13 @@ const (
 // are its own and are retired by time; they lie in the store wrapped by a
 // master key. All methods may be called from any goroutine.
 type Ring struct {
-	store  KeyStore
-	master Wrapper
-	opt    RingOptions
-	keys   atomic.Pointer[ringKeys]
+	store   KeyStore
+	master  Wrapper
+	options RingOptions
+	keys    atomic.Pointer[ringKeys]
 
-	mu     sync.Mutex // one reader of the store at a time
-	reread time.Time  // when Open last looked
+	mu         sync.Mutex // one reader of the store at a time
+	lastReread time.Time  // when Open last looked
 }
 
 type ringKeys struct {
@@ -92,7 +92,7 @@ func OpenRing(ctx context.Context, store KeyStore, master Wrapper, opt RingOptio
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	r := &Ring{store: store, master: master, opt: opt}
+	r := &Ring{store: store, master: master, options: opt}
 	if err := r.Rotate(ctx); err != nil {
 		return nil, err
 	}
@@ -105,16 +105,16 @@ func OpenRing(ctx context.Context, store KeyStore, master Wrapper, opt RingOptio
 func (r *Ring) Rotate(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	keys, err := r.read(ctx)
+	keys, err := r.readKeys(ctx)
 	if err != nil {
 		return err
 	}
-	now := r.opt.Now()
-	if len(keys) == 0 || now.Sub(keys[len(keys)-1].created) >= r.opt.Rotate {
-		if err := r.add(ctx, now); err != nil {
+	now := r.options.Now()
+	if len(keys) == 0 || now.Sub(keys[len(keys)-1].created) >= r.options.Rotate {
+		if err := r.addKey(ctx, now); err != nil {
 			return err
 		}
-		if keys, err = r.read(ctx); err != nil {
+		if keys, err = r.readKeys(ctx); err != nil {
 			return err
 		}
 		if len(keys) == 0 {
@@ -123,7 +123,7 @@ func (r *Ring) Rotate(ctx context.Context) error {
 	}
 	// A key seals until its successor has settled, and opens for Keep after.
 	first := 0
-	for first < len(keys)-1 && now.Sub(keys[first+1].created) > settle+r.opt.Keep {
+	for first < len(keys)-1 && now.Sub(keys[first+1].created) > settleTime+r.options.Keep {
 		first++
 	}
 	if first > 0 {
@@ -131,12 +131,12 @@ func (r *Ring) Rotate(ctx context.Context) error {
 			return err
 		}
 	}
-	r.keys.Store(index(keys[first:]))
+	r.keys.Store(indexKeys(keys[first:]))
 	return nil
 }
 
-// add makes a key and stores it while its master key is sure to be current.
-func (r *Ring) add(ctx context.Context, now time.Time) error {
+// addKey makes a key and stores it while its master key is sure to be current.
+func (r *Ring) addKey(ctx context.Context, now time.Time) error {
 	release, err := r.master.Hold(ctx)
 	if err != nil {
 		return err
@@ -156,15 +156,15 @@ func (r *Ring) newKey(now time.Time) StoredKey {
 
 func ringAAD(id string) []byte { return []byte("ring key\x00" + id) }
 
-// read gives the keys of the store, oldest first. The caller holds mu.
-func (r *Ring) read(ctx context.Context) ([]*ringKey, error) {
+// readKeys gives the keys of the store, oldest first. The caller holds mu.
+func (r *Ring) readKeys(ctx context.Context) ([]*ringKey, error) {
 	stored, err := r.store.RingKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
 	keys := make([]*ringKey, 0, len(stored))
 	for _, s := range stored {
-		k, err := r.unwrap(s)
+		k, err := r.unwrapKey(s)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ func (r *Ring) read(ctx context.Context) ([]*ringKey, error) {
 	return keys, nil
 }
 
-func (r *Ring) unwrap(s StoredKey) (*ringKey, error) {
+func (r *Ring) unwrapKey(s StoredKey) (*ringKey, error) {
 	id, err := base64.RawURLEncoding.Strict().DecodeString(s.ID)
 	if err != nil || len(id) != ringIDSize {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the store holds a session key with a broken id")
@@ -195,7 +195,7 @@ func (r *Ring) unwrap(s StoredKey) (*ringKey, error) {
 	return &ringKey{id: [ringIDSize]byte(id), created: s.CreatedAt, aead: aead}, nil
 }
 
-func index(keys []*ringKey) *ringKeys {
+func indexKeys(keys []*ringKey) *ringKeys {
 	byID := make(map[[ringIDSize]byte]*ringKey, len(keys))
 	for _, k := range keys {
 		byID[k.id] = k

@@ -20,7 +20,7 @@ type RingKeyStore interface {
 type ringTable struct{ store RingKeyStore }
 
 func (t ringTable) Stale(ctx context.Context, keyID string, after WrappedKey, limit int) ([]WrappedKey, error) {
-	all, err := t.keys(ctx)
+	all, err := t.listKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (t ringTable) Replace(ctx context.Context, old, now WrappedKey) (bool, erro
 }
 
 func (t ringTable) Count(ctx context.Context, keyID string) (n int, err error) {
-	all, err := t.keys(ctx)
+	all, err := t.listKeys(ctx)
 	for _, w := range all {
 		if w.KeyID == keyID {
 			n++
@@ -42,7 +42,7 @@ func (t ringTable) Count(ctx context.Context, keyID string) (n int, err error) {
 	return n, err
 }
 
-func (t ringTable) keys(ctx context.Context) ([]WrappedKey, error) {
+func (t ringTable) listKeys(ctx context.Context) ([]WrappedKey, error) {
 	stored, err := t.store.RingKeys(ctx)
 	if err != nil {
 		return nil, err

@@ -16,23 +16,23 @@ const maxSealed = 64 << 10
 // Seal appends to dst the sealed form of plaintext, as base64url text. purpose
 // says what it is for: Open gives it back for the same purpose only.
 func (r *Ring) Seal(dst []byte, purpose string, plaintext []byte) []byte {
-	k := r.keys.Load().sealing(r.opt.Now())
+	k := r.keys.Load().sealingKey(r.options.Now())
 	raw := make([]byte, 0, ringIDSize+len(plaintext)+k.aead.Overhead())
-	raw = k.aead.Seal(append(raw, k.id[:]...), nil, plaintext, k.bind(purpose)) //nolint:gosec // G407: newAEAD makes the nonce, at random
+	raw = k.aead.Seal(append(raw, k.id[:]...), nil, plaintext, k.bindPurpose(purpose)) //nolint:gosec // G407: newAEAD makes the nonce, at random
 	return base64.RawURLEncoding.AppendEncode(dst, raw)
 }
 
-// sealing is the newest key that has settled; the oldest where none has.
-func (ks *ringKeys) sealing(now time.Time) *ringKey {
+// sealingKey is the newest key that has settled; the oldest where none has.
+func (ks *ringKeys) sealingKey(now time.Time) *ringKey {
 	for _, k := range slices.Backward(ks.all) {
-		if now.Sub(k.created) >= settle {
+		if now.Sub(k.created) >= settleTime {
 			return k
 		}
 	}
 	return ks.all[0]
 }
 
-func (k *ringKey) bind(purpose string) []byte {
+func (k *ringKey) bindPurpose(purpose string) []byte {
 	return append(append(make([]byte, 0, ringIDSize+len(purpose)), k.id[:]...), purpose...)
 }
 
@@ -41,7 +41,7 @@ func (k *ringKey) bind(purpose string) []byte {
 // how close a forger came.
 func (r *Ring) Open(purpose, text string) ([]byte, error) {
 	if len(text) > maxSealed {
-		return nil, notSealed()
+		return nil, notSealedError()
 	}
 	return r.OpenLong(purpose, text)
 }
@@ -52,27 +52,27 @@ func (r *Ring) OpenLong(purpose, text string) ([]byte, error) {
 	// breaks, which the decoder would skip.
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || base64.RawURLEncoding.EncodedLen(len(raw)) != len(text) || len(raw) < ringIDSize {
-		return nil, notSealed()
+		return nil, notSealedError()
 	}
-	k := r.find([ringIDSize]byte(raw))
+	k := r.findKey([ringIDSize]byte(raw))
 	if k == nil {
-		return nil, notSealed()
+		return nil, notSealedError()
 	}
-	plaintext, err := k.aead.Open(nil, nil, raw[ringIDSize:], k.bind(purpose))
+	plaintext, err := k.aead.Open(nil, nil, raw[ringIDSize:], k.bindPurpose(purpose))
 	if err != nil {
-		return nil, notSealed()
+		return nil, notSealedError()
 	}
 	return plaintext, nil
 }
 
-func notSealed() error {
+func notSealedError() error {
 	return junctor.Errorf(junctor.CodeInvalid, "this handle is not valid here: it was changed, is too old, or is from elsewhere")
 }
 
-// find looks a key up; one that is not known may be another replica's, so the
+// findKey looks a key up; one that is not known may be another replica's, so the
 // store is asked again, though not more often than rereadEvery: anybody can
 // send ids that nobody made.
-func (r *Ring) find(id [ringIDSize]byte) *ringKey {
+func (r *Ring) findKey(id [ringIDSize]byte) *ringKey {
 	if k := r.keys.Load().byID[id]; k != nil {
 		return k
 	}
@@ -81,17 +81,17 @@ func (r *Ring) find(id [ringIDSize]byte) *ringKey {
 	if k := r.keys.Load().byID[id]; k != nil {
 		return k
 	}
-	now := r.opt.Now()
-	if since := now.Sub(r.reread); since >= 0 && since < rereadEvery {
+	now := r.options.Now()
+	if since := now.Sub(r.lastReread); since >= 0 && since < rereadInterval {
 		return nil
 	}
-	r.reread = now
+	r.lastReread = now
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	keys, err := r.read(ctx)
+	keys, err := r.readKeys(ctx)
 	if err != nil || len(keys) == 0 {
 		return nil // the keys that are known stay in use
 	}
-	r.keys.Store(index(keys))
+	r.keys.Store(indexKeys(keys))
 	return r.keys.Load().byID[id]
 }

@@ -7,8 +7,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// rewrapPage is how many keys are wrapped again at a time.
-const rewrapPage = 64
+// rewrapBatchSize is how many keys are wrapped again at a time.
+const rewrapBatchSize = 64
 
 // WrappedKey is a key in the database as rotation sees it: where it belongs,
 // and the master key that has wrapped it.
@@ -65,10 +65,10 @@ func (k *Keyring) Rotate(ctx context.Context, tables ...Rewrapper) (Rotation, er
 		return Rotation{}, junctor.Errorf(junctor.CodeInternal, "a rotation needs the tables whose keys it wraps again")
 	}
 	if k.path != "" {
-		if err := k.alone(ctx, addKey); err != nil {
+		if err := k.changeKeys(ctx, addKey); err != nil {
 			return Rotation{}, err
 		}
-	} else if len(k.set.Load().ids) == 1 {
+	} else if len(k.keySet.Load().fileIDs) == 1 {
 		return Rotation{}, junctor.Errorf(junctor.CodeConflict,
 			"the sealing key comes from JUNCTOR_SEAL_KEY, which only you can change: put a new key and a comma in front of it (new,old), "+
 				"restart, rotate once more, and then take the old key away")
@@ -81,7 +81,7 @@ func addKey(keys []fileKey) ([]fileKey, error) {
 	text := newKeyText()
 	raw, err := decodeKey(text)
 	if err != nil {
-		return nil, fault(err)
+		return nil, setupError(err)
 	}
 	m, err := newMaster(raw)
 	if err != nil {
@@ -103,7 +103,7 @@ func (k *Keyring) Resume(ctx context.Context, tables ...Rewrapper) (Rotation, er
 		return r, junctor.Errorf(junctor.CodeInternal, "a rotation needs the tables whose keys it wraps again")
 	}
 	for _, t := range tables {
-		if err := k.rewrap(ctx, t, &r); err != nil {
+		if err := k.rewrapTable(ctx, t, &r); err != nil {
 			return r, err
 		}
 	}
@@ -114,35 +114,35 @@ func (k *Keyring) Resume(ctx context.Context, tables ...Rewrapper) (Rotation, er
 			}
 		}
 	}
-	if err := k.at("before the removal"); err != nil {
+	if err := k.runTestStep("before the removal"); err != nil {
 		return r, err
 	}
-	err := k.retire(ctx, tables, &r)
+	err := k.removeUnusedKeys(ctx, tables, &r)
 	r.KeyID = k.CurrentID()
 	return r, err
 }
 
-// rewrap goes once through a table. Once is enough: since the key became
+// rewrapTable goes once through a table. Once is enough: since the key became
 // current, nothing was stored under another.
-func (k *Keyring) rewrap(ctx context.Context, t Rewrapper, r *Rotation) error {
+func (k *Keyring) rewrapTable(ctx context.Context, t Rewrapper, r *Rotation) error {
 	var after WrappedKey
 	for {
-		n, last, err := k.rewrapSome(ctx, t, after, r)
-		if err != nil || n < rewrapPage {
+		n, last, err := k.rewrapBatch(ctx, t, after, r)
+		if err != nil || n < rewrapBatchSize {
 			return err
 		}
 		after = last
 	}
 }
 
-func (k *Keyring) rewrapSome(ctx context.Context, t Rewrapper, after WrappedKey, r *Rotation) (int, WrappedKey, error) {
+func (k *Keyring) rewrapBatch(ctx context.Context, t Rewrapper, after WrappedKey, r *Rotation) (int, WrappedKey, error) {
 	release, err := k.Hold(ctx)
 	if err != nil {
 		return 0, after, err
 	}
 	defer release()
-	current := k.set.Load().current
-	page, err := t.Stale(ctx, current.ID(), after, rewrapPage)
+	current := k.keySet.Load().current
+	page, err := t.Stale(ctx, current.ID(), after, rewrapBatchSize)
 	if err != nil {
 		return 0, after, err
 	}
@@ -150,7 +150,7 @@ func (k *Keyring) rewrapSome(ctx context.Context, t Rewrapper, after WrappedKey,
 		after = old
 		aad := old.aad
 		if aad == nil {
-			aad = place("data key", old.Tenant, old.Record, old.Field)
+			aad = bindingFor("data key", old.Tenant, old.Record, old.Field)
 		}
 		key, err := k.Unwrap(old.Wrapped, aad)
 		if err != nil {
@@ -160,7 +160,7 @@ func (k *Keyring) rewrapSome(ctx context.Context, t Rewrapper, after WrappedKey,
 		now := old
 		now.KeyID, now.Wrapped = current.ID(), current.Wrap(key, aad)
 		clear(key)
-		if err := k.at("before a key"); err != nil {
+		if err := k.runTestStep("before a key"); err != nil {
 			return 0, after, err
 		}
 		done, err := t.Replace(ctx, old, now)
@@ -174,12 +174,12 @@ func (k *Keyring) rewrapSome(ctx context.Context, t Rewrapper, after WrappedKey,
 	return len(page), after, nil
 }
 
-// retire removes the master keys that wrap nothing. It counts while nobody can
+// removeUnusedKeys removes the master keys that wrap nothing. It counts while nobody can
 // store, so that a count of none stays true.
-func (k *Keyring) retire(ctx context.Context, tables []Rewrapper, r *Rotation) error {
+func (k *Keyring) removeUnusedKeys(ctx context.Context, tables []Rewrapper, r *Rotation) error {
 	if k.path == "" {
-		for _, id := range k.set.Load().ids[1:] {
-			n, err := count(ctx, tables, id)
+		for _, id := range k.keySet.Load().fileIDs[1:] {
+			n, err := countWrapped(ctx, tables, id)
 			if err != nil {
 				return err
 			}
@@ -189,13 +189,13 @@ func (k *Keyring) retire(ctx context.Context, tables []Rewrapper, r *Rotation) e
 		}
 		return nil
 	}
-	return k.alone(ctx, func(keys []fileKey) ([]fileKey, error) {
+	return k.changeKeys(ctx, func(keys []fileKey) ([]fileKey, error) {
 		var next []fileKey
 		for _, key := range keys {
 			n := 0
 			if !key.current {
 				var err error
-				if n, err = count(ctx, tables, key.master.ID()); err != nil {
+				if n, err = countWrapped(ctx, tables, key.master.ID()); err != nil {
 					return nil, err
 				}
 			}
@@ -212,7 +212,7 @@ func (k *Keyring) retire(ctx context.Context, tables []Rewrapper, r *Rotation) e
 	})
 }
 
-func count(ctx context.Context, tables []Rewrapper, keyID string) (int, error) {
+func countWrapped(ctx context.Context, tables []Rewrapper, keyID string) (int, error) {
 	sum := 0
 	for _, t := range tables {
 		n, err := t.Count(ctx, keyID)

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 )
 
-// hidden is what a Secret shows of itself.
-const hidden = "***"
+// hiddenText is what a Secret shows of itself.
+const hiddenText = "***"
 
 // Secret is a text that does not show itself: however it is printed, logged or
 // marshalled, it is "***". Only Reveal gives it away, so a search for Reveal
@@ -38,22 +38,22 @@ func (s Secret) Equal(text string) bool {
 }
 
 // Format prints "***" for every verb and flag.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hiddenText) }
 
 // String is "***".
-func (Secret) String() string { return hidden }
+func (Secret) String() string { return hiddenText }
 
 // GoString is "***".
-func (Secret) GoString() string { return hidden }
+func (Secret) GoString() string { return hiddenText }
 
 // LogValue is "***".
-func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
+func (Secret) LogValue() slog.Value { return slog.StringValue(hiddenText) }
 
 // MarshalJSON is "***".
-func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
+func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + hiddenText + `"`), nil }
 
 // MarshalText is "***".
-func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+func (Secret) MarshalText() ([]byte, error) { return []byte(hiddenText), nil }
 
 // UnmarshalText takes the text: secrets come in by JSON and YAML, and do not
 // go out by them.

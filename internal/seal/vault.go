@@ -122,7 +122,7 @@ func (v *Vault) List(ctx context.Context, tenant junctor.TenantID) ([]SecretInfo
 	}
 	out := make([]SecretInfo, len(rows))
 	for i, r := range rows {
-		out[i] = r.info()
+		out[i] = r.toInfo()
 	}
 	return out, nil
 }
@@ -131,10 +131,10 @@ func (v *Vault) List(ctx context.Context, tenant junctor.TenantID) ([]SecretInfo
 // when there is none.
 func (v *Vault) Info(ctx context.Context, tenant junctor.TenantID, owner, name string) (SecretInfo, error) {
 	row, err := v.store.Secret(ctx, tenant, owner, name)
-	return row.info(), err
+	return row.toInfo(), err
 }
 
-func (r StoredSecret) info() SecretInfo {
+func (r StoredSecret) toInfo() SecretInfo {
 	return SecretInfo{Owner: r.Owner, Name: r.Name, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
@@ -165,7 +165,7 @@ func checkPlace(tenant junctor.TenantID, owner, name string) error {
 		return junctor.Errorf(junctor.CodeInternal, "a secret without a tenant")
 	}
 	for _, part := range []struct{ what, text string }{{"owner", owner}, {"name", name}} {
-		if !validName(part.text) {
+		if !isValidSecretName(part.text) {
 			return junctor.Errorf(junctor.CodeInvalid,
 				"the %s of a secret is 1 to %d letters, digits or . _ : @ - and begins with a letter or digit", part.what, maxSecretName)
 		}
@@ -173,7 +173,7 @@ func checkPlace(tenant junctor.TenantID, owner, name string) error {
 	return nil
 }
 
-func validName(s string) bool {
+func isValidSecretName(s string) bool {
 	if s == "" || len(s) > maxSecretName {
 		return false
 	}
