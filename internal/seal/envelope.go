@@ -7,17 +7,17 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Sealed is a secret as it is stored: encrypted with a data key of its own,
-// which a master key has wrapped.
+// Sealed is a secret as it is stored: encrypted with its own data key, which a
+// master key has wrapped.
 type Sealed struct {
 	KeyID      string // of the master key
 	WrappedKey []byte
 	Ciphertext []byte
 }
 
-// Seal encrypts plaintext for one place: a field of a record of a tenant.
-// Anywhere else it does not open. Call it under Hold, and store the result
-// before release.
+// Seal encrypts plaintext for one place: a field of a record of a tenant. It does
+// not open anywhere else. The caller must call Hold before, and store the result
+// before it releases.
 func (k *Keyring) Seal(tenant junctor.TenantID, record, field string, plaintext []byte) (Sealed, error) {
 	key := make([]byte, keySize)
 	rand.Read(key)
@@ -34,15 +34,15 @@ func (k *Keyring) Seal(tenant junctor.TenantID, record, field string, plaintext 
 	}, nil
 }
 
-// Open gives back what Seal sealed for this place. It answers CodeInvalid when
-// no key of the ring wrapped it, when it belongs elsewhere, or when it was
+// Open decrypts what Seal sealed for this place. The error is CodeInvalid if no
+// key of the ring wrapped it, if it belongs to another place, or if it was
 // changed.
 func (k *Keyring) Open(tenant junctor.TenantID, record, field string, s Sealed) ([]byte, error) {
 	m := k.findKey(s.WrappedKey)
 	if m == nil {
 		return nil, otherKeyError()
 	}
-	// Rotation goes by the id beside the wrap: it has to be the right one.
+	// Rotation uses the key id beside the wrapped key, so it must be the right one.
 	if m.ID() != s.KeyID {
 		return nil, damagedError()
 	}
@@ -65,8 +65,8 @@ func (k *Keyring) Open(tenant junctor.TenantID, record, field string, s Sealed) 
 	return plaintext, nil
 }
 
-// bindingFor is what a ciphertext is bound to: what it is, and where it belongs. With
-// the lengths no two places have the same bytes.
+// bindingFor returns the data that a ciphertext is bound to: its kind and its
+// place. The lengths ensure that no two places have the same bytes.
 func bindingFor(what string, tenant junctor.TenantID, record, field string) []byte {
 	out := []byte("junctor seal v1: " + what)
 	for _, part := range []string{string(tenant), record, field} {

@@ -13,11 +13,11 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxKeyFile is the most that is read of a key file: some hundred keys.
+// maxKeyFile bounds the size of a key file: some hundred keys.
 const maxKeyFile = 64 << 10
 
-// LoadOrCreate reads the current master key from the file at path, or makes a
-// new one there. OpenKeyring says the rest.
+// LoadOrCreate reads the current master key from the file at path, or creates one
+// there. See OpenKeyring.
 func LoadOrCreate(path string) (*Master, error) {
 	k, err := OpenKeyring(path)
 	if err != nil {
@@ -26,9 +26,9 @@ func LoadOrCreate(path string) (*Master, error) {
 	return k.keySet.Load().current, nil
 }
 
-// loadOrCreateKeys reads the keys of a file, or makes a file with one. The file is
-// only ever whole: of several processes that start at once, one makes it and
-// all use it.
+// loadOrCreateKeys reads the keys of a file, or creates a file with one key. A
+// file is never incomplete: if several processes start at once, one creates it
+// and all use it.
 func loadOrCreateKeys(path string) ([]fileKey, error) {
 	keys, err := readKeys(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +42,8 @@ func loadOrCreateKeys(path string) ([]fileKey, error) {
 	return keys, nil
 }
 
-// withFileCode is err with a code: its own, or unavailable with the system's word.
+// withFileCode returns err with a code: its own, or CodeUnavailable with the
+// reason of the system.
 func withFileCode(err error, what string) error {
 	if e, ok := errors.AsType[*junctor.Error](err); ok {
 		return e
@@ -50,8 +51,8 @@ func withFileCode(err error, what string) error {
 	return &junctor.Error{Code: junctor.CodeUnavailable, Message: what + ": " + systemReason(err), Cause: err}
 }
 
-// systemReason is the system's own word for a failure, without the path, which the
-// message has already.
+// systemReason returns the system's message for a failure, without the path,
+// which the caller's message already has.
 func systemReason(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
@@ -62,7 +63,7 @@ func systemReason(err error) string {
 	return err.Error()
 }
 
-// readKeys reads a key file. One that others can read is refused.
+// readKeys reads a key file. It refuses a file that other users can read.
 func readKeys(path string) ([]fileKey, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -70,7 +71,8 @@ func readKeys(path string) ([]fileKey, error) {
 	}
 	defer f.Close()
 
-	// Judged on the open file, not on the path: what is read is what was judged.
+	// Check the open file, not the path: otherwise another file could be read than
+	// the one that was checked.
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -78,7 +80,7 @@ func readKeys(path string) ([]fileKey, error) {
 	if !info.Mode().IsRegular() {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the sealing key at %s is not a file", path)
 	}
-	// Windows has no such bits: there the user's own folder guards the file.
+	// Windows has no such permission bits: there the user's own folder protects the file.
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
 		return nil, junctor.Errorf(junctor.CodeDenied,
 			"the sealing key at %s can be read by others (mode %04o): run chmod 600 %s", path, mode, path)
@@ -98,8 +100,8 @@ func readKeys(path string) ([]fileKey, error) {
 	return keys, nil
 }
 
-// createKey writes a new key beside path and links it into place: a link
-// fails where a file is, so nobody's key is ever replaced.
+// createKey writes a new key beside path and links it into place. A link fails if
+// the file exists, so an existing key is never replaced.
 func createKey(path string) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".key-*") // 0600
@@ -119,9 +121,9 @@ func createKey(path string) error {
 	return nil
 }
 
-// replaceKeys puts a file with these keys in the place of the one at path, whole
-// or not at all. Only who holds the lock on the keyring may call it: what a
-// process that was killed has left beside the file is overwritten.
+// replaceKeys replaces the file at path by one with these keys, completely or not
+// at all. The caller must hold the exclusive lock of the keyring: a file that a
+// killed process left beside it is overwritten.
 func replaceKeys(path string, keys []fileKey) error {
 	next := path + ".new"
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -143,9 +145,8 @@ func replaceKeys(path string, keys []fileKey) error {
 	return nil
 }
 
-// syncFolder brings a new name to disk, so that it is there before the first
-// secret that needs it. Folders cannot be synced everywhere, and where they
-// cannot nothing is lost but this.
+// syncFolder makes a new file name durable before the first secret needs the key.
+// Not every system can sync a folder; an error is ignored.
 func syncFolder(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()
@@ -153,6 +154,7 @@ func syncFolder(dir string) {
 	}
 }
 
+// newKeyText returns a new random key in base64.
 func newKeyText() string {
 	key := make([]byte, keySize)
 	rand.Read(key) // never fails: the runtime ends the process instead

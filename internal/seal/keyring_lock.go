@@ -10,14 +10,14 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// lockRetryDelay is how long one waits before asking again for a lock that another
-// process has.
+// lockRetryDelay is how long to wait before trying again to take a lock that
+// another process holds.
 const lockRetryDelay = 5 * time.Millisecond
 
-// Hold keeps the current key current until release is called: whoever wraps
-// something with it stores it before that. Rotation waits for holders, so that
-// it finds all that an old key has wrapped, in this process and in others. Hold
-// for as long as one write takes.
+// Hold keeps the current key current until release is called. The caller stores
+// everything that it wrapped before it releases. Rotation waits for all holders,
+// in this process and in others, so that it finds everything that an old key has
+// wrapped. Hold only for the duration of one write.
 func (k *Keyring) Hold(ctx context.Context) (release func(), err error) {
 	if k.path == "" {
 		return func() {}, nil
@@ -27,7 +27,7 @@ func (k *Keyring) Hold(ctx context.Context) (release func(), err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		unlock = func() {} // where no lock can be made, no key can be added either
+		unlock = func() {} // on a read-only disk no other process can add a key either
 	default:
 		k.holdGate.RUnlock()
 		return nil, err
@@ -43,9 +43,8 @@ func (k *Keyring) Hold(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// changeKeys runs do while nobody holds the keyring, here or in another process. do
-// is given the keys of the file, and what it returns replaces them; nil leaves
-// them as they are.
+// changeKeys runs do while no process holds the keyring. do receives the keys of
+// the file and returns the keys that replace them; nil leaves them unchanged.
 func (k *Keyring) changeKeys(ctx context.Context, do func([]fileKey) ([]fileKey, error)) error {
 	k.holdGate.Lock()
 	defer k.holdGate.Unlock()
@@ -80,8 +79,8 @@ func (k *Keyring) changeKeys(ctx context.Context, do func([]fileKey) ([]fileKey,
 	return nil
 }
 
-// lockKeyFile takes the lock between processes, which lies beside the key file since
-// that is replaced when it changes.
+// lockKeyFile takes the lock between processes. The lock is a separate file,
+// because the key file is replaced when it changes.
 func (k *Keyring) lockKeyFile(ctx context.Context, exclusive bool) (unlock func(), err error) {
 	path := k.path + ".lock"
 	for {
@@ -104,7 +103,7 @@ func (k *Keyring) lockKeyFile(ctx context.Context, exclusive bool) (unlock func(
 	}
 }
 
-// runTestStep is where tests end a rotation.
+// runTestStep lets tests end a rotation at a step.
 func (k *Keyring) runTestStep(step string) error {
 	if k.testStep == nil {
 		return nil

@@ -12,18 +12,18 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Authenticate gives the message authentication code of a message for a purpose,
-// under a key that is derived from the current master key for nothing else, and the
-// master key's id. The purpose is part of what is authenticated: a code for one is
-// none for another.
+// Authenticate returns the message authentication code (MAC) of a message, and
+// the id of the current master key. The MAC key is derived from the master key
+// and used for nothing else. The purpose is part of the MAC: a code for one
+// purpose is invalid for another.
 func (k *Keyring) Authenticate(purpose string, message []byte) (keyID string, mac []byte) {
 	m := k.keySet.Load().current
 	return m.ID(), m.computeMAC(purpose, message)
 }
 
-// CheckMAC is nil when any of the keys gave this code for this message and purpose.
-// Otherwise the error is CodeInvalid, and says which key is needed where it is not
-// known.
+// CheckMAC returns nil if one of the keys made this code for this message and
+// purpose. Otherwise the error is CodeInvalid; for an unknown key it says which
+// key is needed.
 func (k *Keyring) CheckMAC(purpose, keyID string, message, mac []byte) error {
 	id, err := hex.DecodeString(keyID)
 	if err != nil || len(id) != idSize {
@@ -40,7 +40,7 @@ func (k *Keyring) CheckMAC(purpose, keyID string, message, mac []byte) error {
 	return nil
 }
 
-// computeMAC separates purpose and message by a byte that no purpose has.
+// computeMAC separates purpose and message by a byte that no purpose contains.
 func (m *Master) computeMAC(purpose string, message []byte) []byte {
 	h := hmac.New(sha256.New, m.macKey)
 	h.Write([]byte(purpose))
@@ -49,8 +49,8 @@ func (m *Master) computeMAC(purpose string, message []byte) []byte {
 	return h.Sum(nil)
 }
 
-// OpenExistingKeyring is OpenKeyring for a file that must be there: unlike that, it
-// never makes a key. not_found says that there is none.
+// OpenExistingKeyring is OpenKeyring for a file that must exist: it never creates
+// a key. The error is CodeNotFound if there is no file.
 func OpenExistingKeyring(path string) (*Keyring, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, junctor.Errorf(junctor.CodeNotFound, "there is no sealing key at %s", path)
