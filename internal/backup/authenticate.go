@@ -43,22 +43,22 @@ func makeMAC(a Authenticator, manifest []byte) (keyID string, text []byte, err e
 func readMAC(in *tar.Reader) (macRecord, error) {
 	head, err := in.Next()
 	if err != nil || head.Name != macName || head.Size > maxMAC {
-		return macRecord{}, damaged("its authentication code is missing", err)
+		return macRecord{}, damagedError("its authentication code is missing", err)
 	}
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return macRecord{}, damaged("its authentication code is not whole", err)
+		return macRecord{}, damagedError("its authentication code is not whole", err)
 	}
 	var r macRecord
 	if err := json.Unmarshal(text, &r); err != nil {
-		return macRecord{}, damaged("its authentication code cannot be read", err)
+		return macRecord{}, damagedError("its authentication code cannot be read", err)
 	}
 	return r, nil
 }
 
-// authenticate checks the manifest of an archive. missing says that it has no code;
+// checkAuthenticity checks the manifest of an archive. missing says that it has no code;
 // errors are invalid.
-func authenticate(o RestoreOptions, manifest []byte, r macRecord, missing bool) error {
+func checkAuthenticity(o RestoreOptions, manifest []byte, r macRecord, missing bool) error {
 	const onward = "; to restore it although nobody can say who made it, add --unverified"
 	switch {
 	case o.Unverified:
@@ -67,20 +67,20 @@ func authenticate(o RestoreOptions, manifest []byte, r macRecord, missing bool) 
 		return junctor.Errorf(junctor.CodeInvalid, "the backup is not authenticated: an older Junctor made it, or one without its sealing key, or somebody took the code away"+onward)
 	case o.Authenticator == nil:
 		return junctor.Errorf(junctor.CodeInvalid,
-			"the backup cannot be verified, because there is no sealing key here: put a copy of the key with the id %s at seal.key in the data directory, name it with --seal-key-file, or set JUNCTOR_SEAL_KEY"+onward, printable(r.Key))
+			"the backup cannot be verified, because there is no sealing key here: put a copy of the key with the id %s at seal.key in the data directory, name it with --seal-key-file, or set JUNCTOR_SEAL_KEY"+onward, printableKeyID(r.Key))
 	}
 	mac, err := hex.DecodeString(r.MAC)
 	if err != nil {
-		return damaged("its authentication code cannot be read", err)
+		return damagedError("its authentication code cannot be read", err)
 	}
-	if err := o.Authenticator.CheckMAC(printable(r.Key), manifest, mac); err != nil {
+	if err := o.Authenticator.CheckMAC(printableKeyID(r.Key), manifest, mac); err != nil {
 		return junctor.Errorf(junctor.CodeInvalid, "the backup is not authentic, or was made under another key: %w"+onward, err)
 	}
 	return nil
 }
 
-// printable is the id of a key out of an archive that nobody has vouched for.
-func printable(id string) string {
+// printableKeyID is the id of a key out of an archive that nobody has vouched for.
+func printableKeyID(id string) string {
 	if _, err := hex.DecodeString(id); err != nil || len(id) > 64 {
 		return "(unreadable)"
 	}

@@ -33,12 +33,12 @@ type Options struct {
 	Authenticator Authenticator
 }
 
-// attempts is how often a copy is begun anew when files went away meanwhile, as
+// maxAttempts is how often a copy is begun anew when files went away meanwhile, as
 // those of the journal do when they are old.
-const attempts = 3
+const maxAttempts = 3
 
-// errMoved says that a file of a folder is gone.
-var errMoved = errors.New("a file went away while it was to be copied")
+// errFileGone says that a file of a folder is gone.
+var errFileGone = errors.New("a file went away while it was to be copied")
 
 // Create writes an archive of an instance, which may be running. What was
 // written of it when an error comes up is of no use.
@@ -48,29 +48,29 @@ func Create(ctx context.Context, w io.Writer, o Options) (Manifest, error) {
 	}
 	dir, err := os.MkdirTemp(o.Temp, "junctor-backup-")
 	if err != nil {
-		return Manifest{}, fault(ctx, err, "the backup has no place to be gathered")
+		return Manifest{}, wrapError(ctx, err, "the backup has no place to be gathered")
 	}
 	defer os.RemoveAll(dir)
 	var m Manifest
 	for n := 1; ; n++ {
-		g := gather{dir: filepath.Join(dir, string(rune('0'+n))), o: o}
-		m, err = g.all(ctx)
+		g := collector{dir: filepath.Join(dir, string(rune('0'+n))), options: o}
+		m, err = g.collectAll(ctx)
 		if err == nil {
 			dir = g.dir
 			break
 		}
-		if !errors.Is(err, errMoved) || n == attempts {
-			return Manifest{}, fault(ctx, err, "the backup could not be made")
+		if !errors.Is(err, errFileGone) || n == maxAttempts {
+			return Manifest{}, wrapError(ctx, err, "the backup could not be made")
 		}
 	}
-	if m.SealKey, err = pack(w, dir, m, o.Authenticator); err != nil {
-		return Manifest{}, fault(ctx, err, "the backup could not be written")
+	if m.SealKey, err = writeArchive(w, dir, m, o.Authenticator); err != nil {
+		return Manifest{}, wrapError(ctx, err, "the backup could not be written")
 	}
 	return m, nil
 }
 
-// fault gives err as one that may cross packages.
-func fault(ctx context.Context, err error, what string) error {
+// wrapError gives err as one that may cross packages.
+func wrapError(ctx context.Context, err error, what string) error {
 	if known, ok := errors.AsType[*junctor.Error](err); ok {
 		return known
 	}
@@ -80,42 +80,42 @@ func fault(ctx context.Context, err error, what string) error {
 	return &junctor.Error{Code: junctor.CodeUnavailable, Message: what + "; the log says why", Cause: err}
 }
 
-// gather collects the members of an archive in a folder.
-type gather struct {
-	dir     string
-	o       Options
-	members []Member
-	discard bool // only sizes and digests are wanted
+// collector collects the members of an archive in a folder.
+type collector struct {
+	dir            string
+	options        Options
+	members        []Member
+	discardContent bool // only sizes and digests are wanted
 }
 
-func (g *gather) all(ctx context.Context) (Manifest, error) {
+func (g *collector) collectAll(ctx context.Context) (Manifest, error) {
 	m := Manifest{
-		Format: formatPlain, Version: g.o.Version, Engine: g.o.Engine, CreatedAt: g.o.Now().UTC(), Schemas: map[string]int64{}, Keys: keysNote,
+		Format: formatPlain, Version: g.options.Version, Engine: g.options.Engine, CreatedAt: g.options.Now().UTC(), Schemas: map[string]int64{}, Keys: keysNote,
 	}
-	if g.o.Authenticator != nil {
+	if g.options.Authenticator != nil {
 		m.Format = formatAuthenticated
 	}
-	if err := g.folders(ctx, true); err != nil {
+	if err := g.collectFolders(ctx, true); err != nil {
 		return m, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(g.o.Databases)) {
-		version, err := g.database(ctx, name, g.o.Databases[name])
+	for _, name := range slices.Sorted(maps.Keys(g.options.Databases)) {
+		version, err := g.collectDatabase(ctx, name, g.options.Databases[name])
 		if err != nil {
 			return m, err
 		}
 		m.Schemas[name] = version
 	}
-	if err := g.folders(ctx, false); err != nil {
+	if err := g.collectFolders(ctx, false); err != nil {
 		return m, err
 	}
 	m.Members = g.members
 	return m, nil
 }
 
-func (g *gather) folders(ctx context.Context, early bool) error {
-	for _, f := range g.o.Folders {
+func (g *collector) collectFolders(ctx context.Context, early bool) error {
+	for _, f := range g.options.Folders {
 		if f.Early == early {
-			if err := g.folder(ctx, f); err != nil {
+			if err := g.collectFolder(ctx, f); err != nil {
 				return err
 			}
 		}
@@ -123,7 +123,7 @@ func (g *gather) folders(ctx context.Context, early bool) error {
 	return nil
 }
 
-func (g *gather) folder(ctx context.Context, f Folder) error {
+func (g *collector) collectFolder(ctx context.Context, f Folder) error {
 	entries, err := os.ReadDir(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -135,8 +135,8 @@ func (g *gather) folder(ctx context.Context, f Folder) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if name := f.Name + "/" + e.Name(); e.Type().IsRegular() && plain(name) {
-			if err := g.file(name, filepath.Join(f.Path, e.Name()), f.Lines); err != nil {
+		if name := f.Name + "/" + e.Name(); e.Type().IsRegular() && isValidMemberName(name) {
+			if err := g.collectFile(name, filepath.Join(f.Path, e.Name()), f.Lines); err != nil {
 				return err
 			}
 		}
@@ -144,11 +144,11 @@ func (g *gather) folder(ctx context.Context, f Folder) error {
 	return nil
 }
 
-// file copies what a file holds now: it may be growing.
-func (g *gather) file(name, from string, lines bool) error {
+// collectFile copies what a file holds now: it may be growing.
+func (g *collector) collectFile(name, from string, lines bool) error {
 	src, err := os.Open(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errMoved
+		return errFileGone
 	}
 	if err != nil {
 		return err
@@ -160,21 +160,21 @@ func (g *gather) file(name, from string, lines bool) error {
 	}
 	size := info.Size()
 	if lines {
-		if size, err = wholeLines(src, size); err != nil {
+		if size, err = completeLinesSize(src, size); err != nil {
 			return err
 		}
 	}
-	return g.member(name, func(w *counter) error {
+	return g.addMember(name, func(w *memberWriter) error {
 		n, err := io.Copy(w, io.NewSectionReader(src, 0, size))
 		if err == nil && n < size {
-			err = errMoved // cut while it was read
+			err = errFileGone // cut while it was read
 		}
 		return err
 	})
 }
 
-// wholeLines is how much of a file of a size are whole lines.
-func wholeLines(f io.ReaderAt, size int64) (int64, error) {
+// completeLinesSize is how much of a file of a size are whole lines.
+func completeLinesSize(f io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 64<<10)
 	for end := size; end > 0; {
 		start := max(end-int64(len(buf)), 0)
@@ -190,12 +190,12 @@ func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// member adds a member with what write writes.
-func (g *gather) member(name string, write func(*counter) error) error {
-	if g.discard {
-		c := newCounter(io.Discard)
+// addMember adds a member with what write writes.
+func (g *collector) addMember(name string, write func(*memberWriter) error) error {
+	if g.discardContent {
+		c := newMemberWriter(io.Discard)
 		err := errors.Join(write(c), c.flush())
-		g.members = append(g.members, Member{Name: name, Size: c.size, SHA256: c.sum(), Rows: c.rows})
+		g.members = append(g.members, Member{Name: name, Size: c.size, SHA256: c.hexDigest(), Rows: c.rows})
 		return err
 	}
 	path := filepath.Join(g.dir, filepath.FromSlash(name))
@@ -206,16 +206,16 @@ func (g *gather) member(name string, write func(*counter) error) error {
 	if err != nil {
 		return err
 	}
-	c := newCounter(f)
+	c := newMemberWriter(f)
 	if err := errors.Join(write(c), c.flush(), f.Close()); err != nil {
 		return err
 	}
-	g.members = append(g.members, Member{Name: name, Size: c.size, SHA256: c.sum(), Rows: c.rows})
+	g.members = append(g.members, Member{Name: name, Size: c.size, SHA256: c.hexDigest(), Rows: c.rows})
 	return nil
 }
 
-// database copies the tables of one moment.
-func (g *gather) database(ctx context.Context, name string, db Source) (int64, error) {
+// collectDatabase copies the tables of one moment.
+func (g *collector) collectDatabase(ctx context.Context, name string, db Source) (int64, error) {
 	version, err := db.Version(ctx)
 	if err != nil {
 		return 0, err
@@ -234,7 +234,7 @@ func (g *gather) database(ctx context.Context, name string, db Source) (int64, e
 	}
 	slices.Sort(tables) // the same rows make the same archive
 	for _, table := range tables {
-		err := g.member(name+"/"+table+tableSuffix, func(w *counter) error {
+		err := g.addMember(name+"/"+table+tableSuffix, func(w *memberWriter) error {
 			rows, err := db.Rows(ctx, tx, table)
 			if err != nil {
 				return err
@@ -250,9 +250,9 @@ func (g *gather) database(ctx context.Context, name string, db Source) (int64, e
 	return version, nil
 }
 
-// pack writes the archive: the manifest, its authentication code, then everything
+// writeArchive writes the archive: the manifest, its authentication code, then everything
 // in its order. It gives the id of the key that authenticates.
-func pack(w io.Writer, dir string, m Manifest, a Authenticator) (keyID string, err error) {
+func writeArchive(w io.Writer, dir string, m Manifest, a Authenticator) (keyID string, err error) {
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)
 	text, err := json.MarshalIndent(m, "", "  ")

@@ -85,15 +85,15 @@ type Folder struct {
 	Lines bool
 }
 
-// private says that a file of a folder is none of a backup's business.
-func private(name string) bool {
+// isExcluded says that a file of a folder is none of a backup's business.
+func isExcluded(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".key") || name == "lock" || strings.HasSuffix(name, ".lock")
 }
 
-// plain says that a name can be a member's: two segments, nothing that leads
+// isValidMemberName says that a name can be a member's: two segments, nothing that leads
 // elsewhere.
-func plain(name string) bool {
+func isValidMemberName(name string) bool {
 	folder, file, ok := strings.Cut(name, "/")
 	return ok && fs.ValidPath(name) && path.Clean(name) == name && folder != "" && file != "" && !strings.ContainsAny(name, "\\:\x00") &&
-		!strings.Contains(file, "/") && !private(file)
+		!strings.Contains(file, "/") && !isExcluded(file)
 }
