@@ -15,31 +15,34 @@ const macName = "manifest.mac"
 // maxMAC bounds that member in bytes.
 const maxMAC = 4 << 10
 
-// Authenticator makes and checks message authentication codes under the sealing
-// key. Who cannot read that key can neither make an archive nor change one: the
-// manifest is authenticated, and has the digest of everything else.
+// Authenticator makes and checks message authentication codes (MACs) under the
+// sealing key. Without that key nobody can make or change an archive: the
+// manifest is authenticated, and contains the digest of everything else.
 type Authenticator interface {
-	// Authenticate gives the code of a message, and the id of the key that made it.
+	// Authenticate returns the MAC of a message and the id of the key that made
+	// it.
 	Authenticate(message []byte) (keyID string, mac []byte)
-	// CheckMAC is nil for what Authenticate gave for the same message. The error
-	// says which key is needed where it is not known, and what to do.
+	// CheckMAC returns nil for the MAC that Authenticate returned for the same
+	// message. For an unknown key, the error says which key is needed and what to
+	// do.
 	CheckMAC(keyID string, message, mac []byte) error
 }
 
-// macRecord is the content of the member.
+// macRecord is the content of the member macName.
 type macRecord struct {
 	Key string `json:"key"` // the id of the sealing key
-	MAC string `json:"mac"` // in hex, of the exact bytes of the manifest
+	// In hex, of the exact bytes of the manifest.
+	MAC string `json:"mac"`
 }
 
-// makeMAC is the text of the member for a manifest.
+// makeMAC returns the content of the member macName for a manifest.
 func makeMAC(a Authenticator, manifest []byte) (keyID string, text []byte, err error) {
 	id, mac := a.Authenticate(manifest)
 	text, err = json.Marshal(macRecord{Key: id, MAC: hex.EncodeToString(mac)})
 	return id, text, err
 }
 
-// readMAC reads the member.
+// readMAC reads the member macName, which must be the next one.
 func readMAC(in *tar.Reader) (macRecord, error) {
 	head, err := in.Next()
 	if err != nil || head.Name != macName || head.Size > maxMAC {
@@ -56,8 +59,9 @@ func readMAC(in *tar.Reader) (macRecord, error) {
 	return r, nil
 }
 
-// checkAuthenticity checks the manifest of an archive. missing says that it has no code;
-// errors are invalid.
+// checkAuthenticity checks the manifest of an archive against its MAC. missing
+// says that the archive has none. Every error has the code CodeInvalid and says
+// how to continue.
 func checkAuthenticity(o RestoreOptions, manifest []byte, r macRecord, missing bool) error {
 	const onward = "; to restore it although nobody can say who made it, add --unverified"
 	switch {
@@ -79,7 +83,8 @@ func checkAuthenticity(o RestoreOptions, manifest []byte, r macRecord, missing b
 	return nil
 }
 
-// printableKeyID is the id of a key out of an archive that nobody has vouched for.
+// printableKeyID returns the id of a key from an archive that is not
+// authenticated yet, in a form that is safe to print.
 func printableKeyID(id string) string {
 	if _, err := hex.DecodeString(id); err != nil || len(id) > 64 {
 		return "(unreadable)"

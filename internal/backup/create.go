@@ -24,24 +24,27 @@ type Options struct {
 	Engine    string            // of the databases
 	Databases map[string]Source // by name
 	Folders   []Folder
-	Now       func() time.Time // nil is time.Now
-	// Temp is where the copy is gathered; "" is the system's temporary folder.
-	// It needs room for everything, once.
+	Now       func() time.Time // default time.Now
+	// Temp is the folder in which the copy is collected; the default is the
+	// system's temporary folder. It needs space for one complete copy.
 	Temp string
-	// Authenticator authenticates the archive; nil makes one that Restore refuses
-	// unless it is told not to verify.
+	// Authenticator authenticates the archive. Without one, Restore refuses the
+	// archive unless RestoreOptions.Unverified is set.
 	Authenticator Authenticator
 }
 
-// maxAttempts is how often a copy is begun anew when files went away meanwhile, as
-// those of the journal do when they are old.
+// maxAttempts is how often a copy is started again if files disappear meanwhile,
+// as old segments of the journal do.
 const maxAttempts = 3
 
-// errFileGone says that a file of a folder is gone.
+// errFileGone says that a file of a folder disappeared.
 var errFileGone = errors.New("a file went away while it was to be copied")
 
-// Create writes an archive of an instance, which may be running. What was
-// written of it when an error comes up is of no use.
+// Create writes an archive of an instance, which may be running. After an error,
+// the part that was written is useless.
+//
+// Everything is collected in a temporary folder first, because the manifest comes
+// first in the archive and needs the digests of all members.
 func Create(ctx context.Context, w io.Writer, o Options) (Manifest, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -69,7 +72,8 @@ func Create(ctx context.Context, w io.Writer, o Options) (Manifest, error) {
 	return m, nil
 }
 
-// wrapError gives err as one that may cross packages.
+// wrapError returns err as one that may cross packages: its own junctor.Error,
+// the error of ctx, or CodeUnavailable.
 func wrapError(ctx context.Context, err error, what string) error {
 	if known, ok := errors.AsType[*junctor.Error](err); ok {
 		return known
@@ -82,12 +86,15 @@ func wrapError(ctx context.Context, err error, what string) error {
 
 // collector collects the members of an archive in a folder.
 type collector struct {
-	dir            string
-	options        Options
-	members        []Member
-	discardContent bool // only sizes and digests are wanted
+	dir     string
+	options Options
+	members []Member
+	// Compute only sizes and digests.
+	discardContent bool
 }
 
+// collectAll collects the folders and databases, in the order that Folder.Early
+// demands, and returns the manifest.
 func (g *collector) collectAll(ctx context.Context) (Manifest, error) {
 	m := Manifest{
 		Format: formatPlain, Version: g.options.Version, Engine: g.options.Engine, CreatedAt: g.options.Now().UTC(), Schemas: map[string]int64{}, Keys: keysNote,
@@ -112,6 +119,8 @@ func (g *collector) collectAll(ctx context.Context) (Manifest, error) {
 	return m, nil
 }
 
+// collectFolders collects the folders that come before (early) or after the
+// databases.
 func (g *collector) collectFolders(ctx context.Context, early bool) error {
 	for _, f := range g.options.Folders {
 		if f.Early == early {
@@ -123,6 +132,7 @@ func (g *collector) collectFolders(ctx context.Context, early bool) error {
 	return nil
 }
 
+// collectFolder collects the files of one folder. A missing folder has none.
 func (g *collector) collectFolder(ctx context.Context, f Folder) error {
 	entries, err := os.ReadDir(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,7 +154,7 @@ func (g *collector) collectFolder(ctx context.Context, f Folder) error {
 	return nil
 }
 
-// collectFile copies what a file holds now: it may be growing.
+// collectFile copies the current content of a file, which may be growing.
 func (g *collector) collectFile(name, from string, lines bool) error {
 	src, err := os.Open(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -167,13 +177,14 @@ func (g *collector) collectFile(name, from string, lines bool) error {
 	return g.addMember(name, func(w *memberWriter) error {
 		n, err := io.Copy(w, io.NewSectionReader(src, 0, size))
 		if err == nil && n < size {
-			err = errFileGone // cut while it was read
+			err = errFileGone // it was cut during the copy
 		}
 		return err
 	})
 }
 
-// completeLinesSize is how much of a file of a size are whole lines.
+// completeLinesSize returns how many bytes of a file of the given size are
+// complete lines.
 func completeLinesSize(f io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 64<<10)
 	for end := size; end > 0; {
@@ -190,7 +201,7 @@ func completeLinesSize(f io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// addMember adds a member with what write writes.
+// addMember adds a member with the content that write writes.
 func (g *collector) addMember(name string, write func(*memberWriter) error) error {
 	if g.discardContent {
 		c := newMemberWriter(io.Discard)
@@ -214,7 +225,8 @@ func (g *collector) addMember(name string, write func(*memberWriter) error) erro
 	return nil
 }
 
-// collectDatabase copies the tables of one moment.
+// collectDatabase copies all tables of a database as of one moment, and returns
+// the version of its schema.
 func (g *collector) collectDatabase(ctx context.Context, name string, db Source) (int64, error) {
 	version, err := db.Version(ctx)
 	if err != nil {
@@ -232,7 +244,7 @@ func (g *collector) collectDatabase(ctx context.Context, name string, db Source)
 	if err != nil {
 		return 0, err
 	}
-	slices.Sort(tables) // the same rows make the same archive
+	slices.Sort(tables) // so that the same rows make the same archive
 	for _, table := range tables {
 		err := g.addMember(name+"/"+table+tableSuffix, func(w *memberWriter) error {
 			rows, err := db.Rows(ctx, tx, table)
@@ -250,8 +262,8 @@ func (g *collector) collectDatabase(ctx context.Context, name string, db Source)
 	return version, nil
 }
 
-// writeArchive writes the archive: the manifest, its authentication code, then everything
-// in its order. It gives the id of the key that authenticates.
+// writeArchive writes the manifest, its MAC and then all members, in their order.
+// It returns the id of the key that made the MAC.
 func writeArchive(w io.Writer, dir string, m Manifest, a Authenticator) (keyID string, err error) {
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)

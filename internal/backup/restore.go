@@ -19,27 +19,32 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// RestoreOptions say where an archive goes.
+// RestoreOptions say where an archive is restored to.
 type RestoreOptions struct {
-	Databases map[string]Target // by name; without tables
-	Folders   map[string]string // paths by name; absent, or empty but for key files
-	Temp      string            // where the archive is unpacked; "" is the system's temporary folder
+	// By name; they must have no tables.
+	Databases map[string]Target
+	// Paths by name; they must be missing, or empty except for key files.
+	Folders map[string]string
+	// Where the archive is unpacked; default: the system's temporary folder.
+	Temp string
 
-	// Authenticator checks who made the archive; nil knows no key, and then nothing
-	// is restored unless Unverified is set.
+	// Authenticator checks the origin of the archive. Without one, nothing is
+	// restored unless Unverified is set.
 	Authenticator Authenticator
-	// Unverified restores an archive whoever made it.
+	// Unverified restores an archive of any origin.
 	Unverified bool
 }
 
 // maxManifest bounds the manifest in bytes.
 const maxManifest = 64 << 20
 
-// Restore makes an instance of an archive: the databases with the schema that
-// they had, then brought up to date, and the folders. Everything is checked
-// against the manifest before anything is touched. Errors: invalid when the
-// archive is damaged, is none or is not authentic, conflict when there is something where it
-// should go, or a newer Junctor made it.
+// Restore restores an instance from an archive: the databases, with their former
+// schema and then migrated to the newest, and the folders. It checks everything
+// against the manifest before it changes anything.
+//
+// The error is CodeInvalid if the archive is damaged, is not an archive or is not
+// authentic. It is CodeConflict if the target is not empty, or a newer Junctor
+// made the archive.
 func Restore(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error) {
 	dir, err := os.MkdirTemp(o.Temp, "junctor-restore-")
 	if err != nil {
@@ -69,8 +74,8 @@ func Restore(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, erro
 	return m, nil
 }
 
-// Verify reads an archive and checks all of it, as Restore does before it touches
-// anything. Of the options it needs those of authentication.
+// Verify reads an archive and checks all of it, as Restore does before it changes
+// anything. It uses only the options for authentication.
 func Verify(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error) {
 	m, err := readArchive(ctx, r, "", o)
 	if err != nil {
@@ -79,7 +84,8 @@ func Verify(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error
 	return m, nil
 }
 
-// readArchive reads an archive into a folder, and checks all of it; "" keeps nothing.
+// readArchive reads an archive into a folder and checks all of it. If dir is "",
+// it only checks.
 func readArchive(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (Manifest, error) {
 	zip, err := gzip.NewReader(r)
 	if err != nil {
@@ -125,8 +131,8 @@ func readArchive(ctx context.Context, r io.Reader, dir string, o RestoreOptions)
 	return m, nil
 }
 
-// readManifest reads the manifest and, before anything is believed of it but its
-// form, checks who made it.
+// readManifest reads the manifest. It checks the origin before it trusts anything
+// but the format.
 func readManifest(in *tar.Reader, o RestoreOptions) (Manifest, error) {
 	head, err := in.Next()
 	if err != nil || head.Name != manifestName || head.Size > maxManifest {
@@ -165,11 +171,13 @@ func readManifest(in *tar.Reader, o RestoreOptions) (Manifest, error) {
 	return m, nil
 }
 
+// damagedError says that a file is not a usable archive, and why.
 func damagedError(why string, err error) error {
 	return &junctor.Error{Code: junctor.CodeInvalid, Message: "the backup is damaged, or is none: " + why, Cause: err}
 }
 
-// checkVacant checks that everything has a place to go, and that nothing is there.
+// checkVacant checks that every part of the archive has a target, and that the
+// targets are empty.
 func checkVacant(ctx context.Context, m Manifest, o RestoreOptions) error {
 	for name := range m.Schemas {
 		db := o.Databases[name]
@@ -205,8 +213,8 @@ func checkVacant(ctx context.Context, m Manifest, o RestoreOptions) error {
 	return nil
 }
 
-// restoreDatabase makes a database with the schema it had, fills it and brings it up to
-// date.
+// restoreDatabase creates a database with its former schema, fills it in one
+// transaction and migrates it to the newest schema.
 func restoreDatabase(ctx context.Context, dir string, m Manifest, name string, db Target) error {
 	if err := db.MigrateTo(ctx, m.Schemas[name]); err != nil {
 		return err
@@ -220,7 +228,7 @@ func restoreDatabase(ctx context.Context, dir string, m Manifest, name string, d
 	if err != nil {
 		return err
 	}
-	tables := map[string]bool{} // that the archive has
+	tables := map[string]bool{} // tables of the archive
 	for _, member := range m.Members {
 		if database, file, _ := strings.Cut(member.Name, "/"); database == name {
 			tables[strings.TrimSuffix(file, tableSuffix)] = true
@@ -244,6 +252,7 @@ func restoreDatabase(ctx context.Context, dir string, m Manifest, name string, d
 	return db.MigrateTo(ctx, 0)
 }
 
+// fillTable adds the rows of a member to a table.
 func fillTable(ctx context.Context, tx *sql.Tx, db Target, member, dir, table string) error {
 	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(member)))
 	if err != nil {
@@ -257,7 +266,7 @@ func fillTable(ctx context.Context, tx *sql.Tx, db Target, member, dir, table st
 	return db.Fill(ctx, tx, table, columns, rows)
 }
 
-// copyFile copies a file to where it belongs.
+// copyFile copies a file to its place, which must not exist yet.
 func copyFile(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err

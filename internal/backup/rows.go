@@ -17,12 +17,13 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// tableSuffix ends the names of members that are tables.
 const tableSuffix = ".jsonl"
 
-// maxRow bounds a line that is read back.
+// maxRow bounds a line of a table in bytes.
 const maxRow = 256 << 20
 
-// memberWriter writes a member, and notes what the manifest says of it.
+// memberWriter writes a member and counts what the manifest says about it.
 type memberWriter struct {
 	buf  *bufio.Writer
 	hash hash.Hash
@@ -34,6 +35,7 @@ func newMemberWriter(w io.Writer) *memberWriter {
 	return &memberWriter{buf: bufio.NewWriterSize(w, 64<<10), hash: sha256.New()}
 }
 
+// Write implements io.Writer.
 func (c *memberWriter) Write(p []byte) (int, error) {
 	n, err := c.buf.Write(p)
 	c.hash.Write(p[:n])
@@ -44,18 +46,23 @@ func (c *memberWriter) Write(p []byte) (int, error) {
 func (c *memberWriter) flush() error      { return c.buf.Flush() }
 func (c *memberWriter) hexDigest() string { return hex.EncodeToString(c.hash.Sum(nil)) }
 
-// A row is a JSON array. Integers are numbers, text is a string, NULL is null;
-// bytes, and text that is no UTF-8, are objects.
 type (
+	// bytesValue stands for bytes in a row.
+	//
+	// A row is a JSON array. Integers are numbers, text is a string and NULL is
+	// null. Bytes, and text that is not UTF-8, are objects.
 	bytesValue struct {
 		Bytes []byte `json:"bytes"`
 	}
+	// nonUTF8Text stands for text that is not UTF-8, which a JSON string cannot
+	// hold.
 	nonUTF8Text struct {
 		Text []byte `json:"text"`
 	}
 )
 
-// writeRows writes the names of the columns, then the rows, a line each.
+// writeRows writes the names of the columns and then the rows, one line each. It
+// returns the number of rows.
 func writeRows(w io.Writer, rows *sql.Rows) (n int64, err error) {
 	columns, err := rows.Columns()
 	if err != nil {
@@ -87,6 +94,8 @@ func writeRows(w io.Writer, rows *sql.Rows) (n int64, err error) {
 	return n, rows.Err()
 }
 
+// encodeValue returns a column's value in the form in which JSON keeps it
+// exactly. Types that the schemas do not use are an error.
 func encodeValue(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, int64:
@@ -102,7 +111,7 @@ func encodeValue(v any) (any, error) {
 	return nil, fmt.Errorf("a %T cannot be copied", v)
 }
 
-// base64Bytes is b, never nil: that would be null.
+// base64Bytes returns b, but never nil, which would become null.
 func base64Bytes(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -110,7 +119,8 @@ func base64Bytes(b []byte) []byte {
 	return b
 }
 
-// readRows gives the columns and rows of a member.
+// readRows returns the columns and rows of a member. The rows end with an error
+// if a line cannot be read.
 func readRows(name string, r io.Reader) ([]string, iter.Seq2[[]any, error], error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), maxRow)
@@ -135,10 +145,12 @@ func readRows(name string, r io.Reader) ([]string, iter.Seq2[[]any, error], erro
 	}, nil
 }
 
+// badMemberError says which line of a member cannot be read.
 func badMemberError(name string, line int, err error) error {
 	return &junctor.Error{Code: junctor.CodeInvalid, Cause: err, Message: fmt.Sprintf("line %d of %s in the backup cannot be read", line, name)}
 }
 
+// decodeRow is the inverse of encodeValue for a whole row.
 func decodeRow(line []byte) ([]any, error) {
 	var raw []json.RawMessage
 	if err := json.Unmarshal(line, &raw); err != nil {

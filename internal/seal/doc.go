@@ -4,7 +4,7 @@
 // internal/app opens a Keyring from a file or the environment, and with it a
 // Vault and a Ring. The Vault seals the credentials that users store;
 // internal/credential, internal/oauth and others use it, and internal/store keeps
-// the result. The gateway seals session ids and request states with the Ring.
+// the result. gateway and guard seal session ids and request states with the Ring.
 // Replicas connect to each other through a ChannelMaker. Secret is the type in
 // which other packages carry plaintext.
 //
