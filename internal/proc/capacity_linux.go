@@ -16,14 +16,14 @@ func memoryCapacity() int64 {
 			least = n
 		}
 	}
-	take(meminfoTotal(readText("/proc/meminfo")))
-	for _, file := range cgroupLimitFiles(readText("/proc/self/cgroup")) {
-		take(parseLimit(readText(file)))
+	take(parseMemTotal(readFileOrEmpty("/proc/meminfo")))
+	for _, file := range cgroupLimitFiles(readFileOrEmpty("/proc/self/cgroup")) {
+		take(parseLimit(readFileOrEmpty(file)))
 	}
 	return least
 }
 
-func readText(file string) string {
+func readFileOrEmpty(file string) string {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return "" // a machine without it has no such limit
@@ -31,8 +31,8 @@ func readText(file string) string {
 	return string(b)
 }
 
-// meminfoTotal reads MemTotal of /proc/meminfo; 0 is that it is not said.
-func meminfoTotal(text string) int64 {
+// parseMemTotal reads MemTotal of /proc/meminfo; 0 is that it is not said.
+func parseMemTotal(text string) int64 {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, "MemTotal:"); ok {
 			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)

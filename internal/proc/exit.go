@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// reapUsage is the exit status of a reaper that was not started as one.
-const reapUsage = 2
+// reapUsageExit is the exit status of a reaper that was not started as one.
+const reapUsageExit = 2
 
 // ExitError is how a command of StartReaped ended, unless with exit status 0. It
 // reads like an *exec.ExitError, which cannot be made from a reaper's word.

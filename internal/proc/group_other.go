@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-func ownGroup(*exec.Cmd) {}
+func setOwnGroup(*exec.Cmd) {}
 
 // There is no signal to ask with, so a process is ended at once.
 func terminateGroup(p *os.Process) { killGroup(p) }

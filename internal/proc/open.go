@@ -17,7 +17,7 @@ func Browse(ctx context.Context, address string) error {
 	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
 		return junctor.Errorf(junctor.CodeInvalid, "only an address of the web can be shown with a browser")
 	}
-	words := opener(runtime.GOOS, os.Getenv)
+	words := browserCommand(runtime.GOOS, os.Getenv)
 	if words == nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "there is no display here")
 	}
@@ -26,7 +26,7 @@ func Browse(ctx context.Context, address string) error {
 		return junctor.Errorf(junctor.CodeUnavailable, "%s, which opens a browser, is not installed", words[0])
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, append(words[1:], address)...) //nolint:gosec // the address is one of the web
-	ownGroup(cmd)
+	setOwnGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "no browser could be opened: %w", err)
 	}
@@ -34,9 +34,9 @@ func Browse(ctx context.Context, address string) error {
 	return nil
 }
 
-// opener is the command that shows an address on a system; nil where nobody could
+// browserCommand is the command that shows an address on a system; nil where nobody could
 // see it.
-func opener(system string, getenv func(string) string) []string {
+func browserCommand(system string, getenv func(string) string) []string {
 	switch {
 	case system == "windows":
 		return []string{"rundll32", "url.dll,FileProtocolHandler"}

@@ -25,7 +25,7 @@ func TestOpener(t *testing.T) {
 		{"darwin", "SSH_CONNECTION", nil},
 		{"windows", "", []string{"rundll32", "url.dll,FileProtocolHandler"}},
 	} {
-		got := opener(tt.system, func(name string) string {
+		got := browserCommand(tt.system, func(name string) string {
 			if name == tt.set {
 				return "set"
 			}

@@ -55,8 +55,8 @@ type Process struct {
 
 	// mu guards ended: a group is signalled only before its leader is reaped,
 	// because afterwards the number may belong to somebody else.
-	mu    sync.Mutex
-	ended bool
+	mu         sync.Mutex
+	groupEnded bool
 
 	reaper *reaper // what stands between, of StartReaped; nil elsewhere
 }
@@ -65,22 +65,22 @@ type Process struct {
 // ctx ends, which kills its group at once. Whatever the process leaves behind
 // in its group when it ends is killed too.
 func Start(ctx context.Context, c Command) (*Process, error) {
-	if err := startable(ctx, c); err != nil {
+	if err := checkStartable(ctx, c); err != nil {
 		return nil, err
 	}
-	p := &Process{cmd: command(c, c.Path, c.Args), done: make(chan struct{})}
+	p := &Process{cmd: buildCommand(c, c.Path, c.Args), done: make(chan struct{})}
 	if err := p.cmd.Start(); err != nil {
 		return nil, startError(c, err)
 	}
 	stop := context.AfterFunc(ctx, p.kill)
 	go func() {
 		defer stop()
-		p.reap()
+		p.reapLeader()
 	}()
 	return p, nil
 }
 
-func startable(ctx context.Context, c Command) error {
+func checkStartable(ctx context.Context, c Command) error {
 	if c.Path == "" {
 		return junctor.Errorf(junctor.CodeInvalid, "no program to start: the command is empty")
 	}
@@ -90,14 +90,14 @@ func startable(ctx context.Context, c Command) error {
 	return nil
 }
 
-// command is path with args in the surroundings that c asks for.
-func command(c Command, path string, args []string) *exec.Cmd {
+// buildCommand is path with args in the surroundings that c asks for.
+func buildCommand(c Command, path string, args []string) *exec.Cmd {
 	cmd := exec.Command(path, args...) //nolint:gosec,noctx // the caller's consent to a command is not decided here; its end is the process's own
 	cmd.Env = append(baseEnv(os.LookupEnv), c.Env...)
 	cmd.Dir = c.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.WaitDelay = outputDelay
-	ownGroup(cmd)
+	setOwnGroup(cmd)
 	return cmd
 }
 
@@ -111,9 +111,9 @@ func startError(c Command, err error) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "cannot start %q: %w", c.Path, err)
 }
 
-// reap takes the leader's exit status and ends what is left of its group, where
+// reapLeader takes the leader's exit status and ends what is left of its group, where
 // the system allows it while the leader is dead but its number still ours.
-func (p *Process) reap() {
+func (p *Process) reapLeader() {
 	defer close(p.done)
 	if awaitExit(p.Pid()) {
 		p.endGroup()
@@ -128,7 +128,7 @@ func (p *Process) endGroup() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	killGroup(p.cmd.Process)
-	p.ended = true
+	p.groupEnded = true
 }
 
 // Pid is the process's number, and that of its group.
@@ -176,7 +176,7 @@ func (p *Process) terminate() {
 		p.reaper.terminate(p.cmd.Process)
 		return
 	}
-	p.signal(terminateGroup)
+	p.signalGroup(terminateGroup)
 }
 
 func (p *Process) kill() {
@@ -184,13 +184,13 @@ func (p *Process) kill() {
 		p.reaper.kill()
 		return
 	}
-	p.signal(killGroup)
+	p.signalGroup(killGroup)
 }
 
-func (p *Process) signal(group func(*os.Process)) {
+func (p *Process) signalGroup(group func(*os.Process)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.ended {
+	if !p.groupEnded {
 		group(p.cmd.Process)
 	}
 }

@@ -41,4 +41,4 @@ func isBaseName(name string) bool { return slices.Contains(baseNames(), name) }
 //
 // It holds for this process alone: what it starts is as readable as ever from its
 // execve on. Only Linux has it. An error is no reason not to run.
-func Protect() error { return protect() }
+func Protect() error { return disableDumps() }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func protect() error {
+func disableDumps() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_DUMPABLE: %w", err)
 	}

@@ -2,8 +2,8 @@
 
 package proc
 
-// protect has nothing to do: these systems show neither environment nor memory of a
+// disableDumps has nothing to do: these systems show neither environment nor memory of a
 // process in files, and have debuggers ask for a right of their own.
-func protect() error { return nil }
+func disableDumps() error { return nil }
 
 func wipeEnvironment(func(name string) bool) error { return nil }

@@ -18,19 +18,19 @@ import (
 // reaper: whoever sees it must call Reap with the rest, and do nothing else.
 const ReapVerb = "reap"
 
-// self is the running program, also after its file was replaced by a newer one.
-const self = "/proc/self/exe"
+// selfExecutable is the running program, also after its file was replaced by a newer one.
+const selfExecutable = "/proc/self/exe"
 
 // reaper is our side of the process that stands between us and a command.
 type reaper struct {
-	pid  int      // of the command
-	hold *os.File // its end tells the reaper to kill everything; the kernel ends it when we die
-	once sync.Once
+	pid       int      // of the command
+	lifePipe  *os.File // its end tells the reaper to kill everything; the kernel ends it when we die
+	closeOnce sync.Once
 }
 
 func (r *reaper) terminate(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
 
-func (r *reaper) kill() { r.once.Do(func() { _ = r.hold.Close() }) }
+func (r *reaper) kill() { r.closeOnce.Do(func() { _ = r.lifePipe.Close() }) }
 
 // StartReaped starts c so that neither it nor anything it starts, in whatever
 // group or session, outlives this process, however this process ends, and
@@ -39,7 +39,7 @@ func (r *reaper) kill() { r.once.Do(func() { _ = r.hold.Close() }) }
 // given as Stdin, Stdout and Stderr go straight to the command. Pid is the
 // command's, as are the exit status and the signal that Err tells.
 func StartReaped(ctx context.Context, c Command) (*Process, error) {
-	if err := startable(ctx, c); err != nil {
+	if err := checkStartable(ctx, c); err != nil {
 		return nil, err
 	}
 	if len(os.Args) > 1 && os.Args[1] == ReapVerb {
@@ -52,7 +52,7 @@ func StartReaped(ctx context.Context, c Command) (*Process, error) {
 			return nil, startError(c, err)
 		}
 	}
-	cmd := command(c, self, append([]string{ReapVerb, path, c.Path}, c.Args...))
+	cmd := buildCommand(c, selfExecutable, append([]string{ReapVerb, path, c.Path}, c.Args...))
 	cmd.Args[0] = os.Args[0]
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	reports, err := p.startReaper()
@@ -75,7 +75,7 @@ func StartReaped(ctx context.Context, c Command) (*Process, error) {
 		defer close(p.done)
 		defer stop()
 		defer reports.Close()
-		p.err = p.follow(lines)
+		p.err = p.awaitEnd(lines)
 	}()
 	return p, nil
 }
@@ -94,7 +94,7 @@ func (p *Process) startReaper() (reports *os.File, err error) {
 		return nil, err
 	}
 	defer report.Close()
-	p.reaper = &reaper{hold: hold}
+	p.reaper = &reaper{lifePipe: hold}
 	p.cmd.ExtraFiles = []*os.File{life, report}
 	if err := p.cmd.Start(); err != nil {
 		_, _ = hold.Close(), reports.Close()
@@ -120,8 +120,8 @@ func awaitStarted(lines *bufio.Reader) (pid int, err error) {
 	return pid, nil
 }
 
-// follow waits until the reaper has ended, and with it all that it guarded.
-func (p *Process) follow(lines *bufio.Reader) error {
+// awaitEnd waits until the reaper has ended, and with it all that it guarded.
+func (p *Process) awaitEnd(lines *bufio.Reader) error {
 	line, lost := lines.ReadString('\n')
 	err := p.cmd.Wait()
 	p.reaper.kill() // only closes our end

@@ -21,4 +21,4 @@ func (*reaper) kill()                 {}
 func StartReaped(ctx context.Context, c Command) (*Process, error) { return Start(ctx, c) }
 
 // Reap does nothing here: nobody starts a reaper.
-func Reap([]string) int { return reapUsage }
+func Reap([]string) int { return reapUsageExit }

@@ -26,9 +26,9 @@ const (
 	reportEnded   = "ended %d %d\n"
 )
 
-// resweep is how long a sweep waits for a sign of an end before it looks again:
+// sweepInterval is how long a sweep waits for a sign of an end before it looks again:
 // the kernel's list of children may leave one out while others end.
-const resweep = 10 * time.Millisecond
+const sweepInterval = 10 * time.Millisecond
 
 // Reap is the whole life of a reaper: it starts args[0] with the argument list
 // args[1:] in a group of its own, hands its own standard files over, passes
@@ -40,7 +40,7 @@ func Reap(args []string) int {
 	life, report := os.NewFile(lifeFD, "life"), os.NewFile(reportFD, "report")
 	if len(args) < 2 || !isPipe(life) || !isPipe(report) {
 		_, _ = fmt.Fprintln(os.Stderr, "this is no command for people: Junctor starts it to guard the processes of servers")
-		return reapUsage
+		return reapUsageExit
 	}
 	// What it guards must not attach to it and make it let go.
 	_ = Protect()
@@ -50,10 +50,10 @@ func Reap(args []string) int {
 	unix.CloseOnExec(reportFD)
 	// And whatever else our parent got without asking; older kernels cannot.
 	_ = unix.CloseRange(lifeFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
-	r := &guard{ended: make(chan struct{}), children: make(chan os.Signal, 1), asked: make(chan os.Signal, 4)}
-	signal.Notify(r.children, unix.SIGCHLD)
-	signal.Notify(r.asked, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT)
-	if err := r.start(args); err != nil {
+	r := &subreaper{parentEnded: make(chan struct{}), childEnded: make(chan os.Signal, 1), signals: make(chan os.Signal, 4)}
+	signal.Notify(r.childEnded, unix.SIGCHLD)
+	signal.Notify(r.signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT)
+	if err := r.startCommand(args); err != nil {
 		var errno syscall.Errno
 		if !errors.As(err, &errno) {
 			errno = unix.EINVAL
@@ -64,7 +64,7 @@ func Reap(args []string) int {
 	_, _ = fmt.Fprintf(report, reportStarted, r.pid)
 	go func() {
 		_, _ = io.Copy(io.Discard, life)
-		close(r.ended)
+		close(r.parentEnded)
 	}()
 	Release() // it may stay for weeks and needs next to nothing
 	r.run()
@@ -84,19 +84,19 @@ func isPipe(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
-// guard is a reaper at work. One goroutine reaps and signals, so a number that
+// subreaper is a reaper at work. One goroutine reaps and signals, so a number that
 // it signals is never somebody else's.
-type guard struct {
-	pid    int             // of the command, and its group
-	reaped bool            // the command has ended, and its number is free
-	status unix.WaitStatus // then: how it ended
+type subreaper struct {
+	pid           int             // of the command, and its group
+	commandReaped bool            // the command has ended, and its number is free
+	status        unix.WaitStatus // then: how it ended
 
-	ended    chan struct{}  // our parent has
-	children chan os.Signal // one of them ended
-	asked    chan os.Signal // signals to pass on
+	parentEnded chan struct{}  // our parent has
+	childEnded  chan os.Signal // one of them ended
+	signals     chan os.Signal // signals to pass on
 }
 
-func (r *guard) start(args []string) error {
+func (r *subreaper) startCommand(args []string) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
@@ -125,26 +125,26 @@ func (r *guard) start(args []string) error {
 }
 
 // run returns when the command has ended, or our parent has, and nobody is left.
-func (r *guard) run() {
-	for !r.reaped {
+func (r *subreaper) run() {
+	for !r.commandReaped {
 		select {
-		case <-r.ended:
+		case <-r.parentEnded:
 			_ = unix.Kill(-r.pid, unix.SIGKILL)
-			r.sweep()
+			r.killDescendants()
 			return
-		case s := <-r.asked:
+		case s := <-r.signals:
 			if s, ok := s.(syscall.Signal); ok {
 				_ = unix.Kill(-r.pid, s)
 			}
-		case <-r.children:
-			r.reap()
+		case <-r.childEnded:
+			r.reapChildren()
 		}
 	}
-	r.sweep()
+	r.killDescendants()
 }
 
-// reap takes the status of all that have ended, and says whether any child is left.
-func (r *guard) reap() bool {
+// reapChildren takes the status of all that have ended, and says whether any child is left.
+func (r *subreaper) reapChildren() bool {
 	for {
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
@@ -155,21 +155,21 @@ func (r *guard) reap() bool {
 		case pid == 0:
 			return true
 		case pid == r.pid:
-			r.reaped, r.status = true, status
+			r.commandReaped, r.status = true, status
 		}
 	}
 }
 
-// sweep kills children until there are none. The children of one that was
+// killDescendants kills children until there are none. The children of one that was
 // killed are ours from then on, so the next look finds them.
-func (r *guard) sweep() {
-	for r.reap() {
+func (r *subreaper) killDescendants() {
+	for r.reapChildren() {
 		for _, pid := range ownChildren() {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 		select {
-		case <-r.children:
-		case <-time.After(resweep):
+		case <-r.childEnded:
+		case <-time.After(sweepInterval):
 		}
 	}
 }

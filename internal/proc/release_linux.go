@@ -16,7 +16,7 @@ func releaseProgram() {
 	if err != nil {
 		return
 	}
-	for _, m := range unchanged(b) {
+	for _, m := range findUnchangedMappings(b) {
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.begin, m.end-m.begin, unix.MADV_DONTNEED)
 	}
 }
@@ -24,11 +24,11 @@ func releaseProgram() {
 // mapping is a range of addresses.
 type mapping struct{ begin, end uintptr }
 
-// unchanged finds, in /proc/PID/smaps, the private mappings of files that cannot
+// findUnchangedMappings finds, in /proc/PID/smaps, the private mappings of files that cannot
 // be written and hold no page of their own. One that was written before, as the
 // linker does with relocations, or by a debugger, has such pages: what they hold
 // is in no file and would be lost.
-func unchanged(smaps []byte) []mapping {
+func findUnchangedMappings(smaps []byte) []mapping {
 	var found []mapping
 	var at mapping
 	candidate := false

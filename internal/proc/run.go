@@ -37,15 +37,15 @@ func Run(ctx context.Context, c Command, l Limits) (Result, error) {
 	}
 	running, kill := context.WithCancel(ctx)
 	defer kill()
-	out := &collector{left: l.Output, full: kill}
-	complaints := &collector{left: maxStderr}
+	out := &collector{remaining: l.Output, onOverflow: kill}
+	complaints := &collector{remaining: maxStderr}
 	c.Stdout, c.Stderr = out, complaints
 	p, err := Start(running, c)
 	if err != nil {
 		return Result{}, err
 	}
 	if l.Memory > 0 {
-		p.signal(func(child *os.Process) { limitMemory(child.Pid, l.Memory) })
+		p.signalGroup(func(child *os.Process) { limitMemory(child.Pid, l.Memory) })
 	}
 	<-p.Done()
 	var exit *exec.ExitError
@@ -67,19 +67,19 @@ func Run(ctx context.Context, c Command, l Limits) (Result, error) {
 // goroutine writes to it, and it is read after that goroutine's end.
 type collector struct {
 	buf        bytes.Buffer
-	left       int
-	full       func() // told once when there is more; nil for nobody
+	remaining  int
+	onOverflow func() // told once when there is more; nil for nobody
 	overflowed bool
 }
 
 func (c *collector) Write(p []byte) (int, error) {
-	keep := p[:min(len(p), c.left)]
+	keep := p[:min(len(p), c.remaining)]
 	c.buf.Write(keep)
-	c.left -= len(keep)
+	c.remaining -= len(keep)
 	if len(keep) < len(p) && !c.overflowed {
 		c.overflowed = true
-		if c.full != nil {
-			c.full()
+		if c.onOverflow != nil {
+			c.onOverflow()
 		}
 	}
 	return len(p), nil
