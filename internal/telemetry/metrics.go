@@ -16,8 +16,8 @@ import (
 // said. Each costs about 15 series once it has been called.
 const DefaultMaxNames = 1000
 
-// other is the label of all names past the cap.
-const other = "other"
+// otherName is the label of all names past the cap.
+const otherName = "other"
 
 // MetricsOptions says what an instance's metrics are about.
 type MetricsOptions struct {
@@ -29,20 +29,20 @@ type MetricsOptions struct {
 // Metrics are the numbers of one instance, in a registry of its own. All
 // methods may be called from any goroutine.
 type Metrics struct {
-	registry *prometheus.Registry
-	calls    *prometheus.CounterVec
-	duration *prometheus.HistogramVec
-	unauth   prometheus.Counter
-	attempts *prometheus.CounterVec
-	files    *prometheus.CounterVec
-	attempt  prometheus.Histogram
-	unread   prometheus.Counter
+	registry          *prometheus.Registry
+	calls             *prometheus.CounterVec
+	duration          *prometheus.HistogramVec
+	unauthenticated   prometheus.Counter
+	attempts          *prometheus.CounterVec
+	fileFailures      *prometheus.CounterVec
+	attemptDuration   prometheus.Histogram
+	queueReadFailures prometheus.Counter
 
-	mu       sync.Mutex
-	maxNames int
-	adhoc    int // of those names, the ones of endpoints that are no registered servers
-	routes   map[string]*Route
-	rest     *Route
+	mu         sync.Mutex
+	maxNames   int
+	adhocNames int // of those names, the ones of endpoints that are no registered servers
+	routes     map[string]*Route
+	otherRoute *Route
 }
 
 // NewMetrics makes the metrics and registers them, with those of the Go runtime
@@ -62,20 +62,20 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 			Name: "mcp_call_duration_seconds", Help: "How long calls took, by tool.",
 			Buckets: []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30},
 		}, []string{"tool_name"}),
-		unauth: prometheus.NewCounter(prometheus.CounterOpts{
+		unauthenticated: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "junctor_unauthenticated_total", Help: "Requests without a valid credential.",
 		}),
 	}
-	m.files = prometheus.NewCounterVec(prometheus.CounterOpts{
+	m.fileFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "verify_failures_total", Help: "Files of events that were not believed, by kind: hash, contradiction, unusable, unreachable.",
 	}, []string{"kind"})
 	m.attempts = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "delivery_attempts_total", Help: "Attempts to deliver an event, by outcome: delivered, or what went wrong.",
 	}, []string{"outcome"})
-	m.attempt = prometheus.NewHistogram(prometheus.HistogramOpts{
+	m.attemptDuration = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "delivery_attempt_duration_seconds", Help: "How long attempts to deliver an event took.", Buckets: []float64{.01, .1, .5, 1, 5, 10, 30},
 	})
-	m.unread = prometheus.NewCounter(prometheus.CounterOpts{
+	m.queueReadFailures = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "queue_read_failures_total", Help: "How often the figures of the queue could not be read: queue_depth, job_oldest_ready_seconds and breaker_state are absent then.",
 	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -83,9 +83,9 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 		ConstLabels: prometheus.Labels{"version": opt.Version, "go_version": opt.GoVersion},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.calls, m.duration, m.unauth, m.attempts, m.attempt, m.files, m.unread, build,
+	m.registry.MustRegister(m.calls, m.duration, m.unauthenticated, m.attempts, m.attemptDuration, m.fileFailures, m.queueReadFailures, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.rest = m.newRoute(other)
+	m.otherRoute = m.newRoute(otherName)
 	return m
 }
 
@@ -95,7 +95,7 @@ func (m *Metrics) Handler() http.Handler {
 }
 
 // Unauthenticated counts a request that no credential came with, or a wrong one.
-func (m *Metrics) Unauthenticated() { m.unauth.Inc() }
+func (m *Metrics) Unauthenticated() { m.unauthenticated.Inc() }
 
 // Gauge adds a number that is asked for whenever the metrics are read. A name may
 // be added once.
@@ -108,34 +108,34 @@ func (m *Metrics) Gauge(name, help string, read func() float64) error {
 }
 
 // FileFailed counts a file of an event that was not believed.
-func (m *Metrics) FileFailed(kind string) { m.files.WithLabelValues(kind).Inc() }
+func (m *Metrics) FileFailed(kind string) { m.fileFailures.WithLabelValues(kind).Inc() }
 
 // QueueUnread counts that the figures of the queue could not be read.
-func (m *Metrics) QueueUnread() { m.unread.Inc() }
+func (m *Metrics) QueueUnread() { m.queueReadFailures.Inc() }
 
 // Attempt counts an attempt to deliver an event.
 func (m *Metrics) Attempt(outcome string, took time.Duration) {
 	m.attempts.WithLabelValues(outcome).Inc()
-	m.attempt.Observe(took.Seconds())
+	m.attemptDuration.Observe(took.Seconds())
 }
 
 // Collect adds numbers that are asked for together whenever the metrics are
 // read; label may be "".
 func (m *Metrics) Collect(read func(set func(name, help, label, value string, number float64))) error {
-	if err := m.registry.Register(collector(read)); err != nil {
+	if err := m.registry.Register(gaugeCollector(read)); err != nil {
 		return junctor.Errorf(junctor.CodeInternal, "metrics cannot be added: %w", err)
 	}
 	return nil
 }
 
-// collector gives gauges as they are read.
-type collector func(set func(name, help, label, value string, number float64))
+// gaugeCollector gives gauges as they are read.
+type gaugeCollector func(set func(name, help, label, value string, number float64))
 
 // Describe implements prometheus.Collector: what it gives is not said before.
-func (c collector) Describe(chan<- *prometheus.Desc) {}
+func (c gaugeCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (c collector) Collect(to chan<- prometheus.Metric) {
+func (c gaugeCollector) Collect(to chan<- prometheus.Metric) {
 	c(func(name, help, label, value string, number float64) {
 		var labels, values []string
 		if label != "" {

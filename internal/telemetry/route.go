@@ -10,9 +10,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// statuses are the ends a call can have, in the order of Route.ended. An end
+// listStatuses are the ends a call can have, in the order of Route.ended. An end
 // that is none of them counts as error.
-func statuses() [8]junctor.Status {
+func listStatuses() [8]junctor.Status {
 	return [8]junctor.Status{
 		junctor.StatusError, junctor.StatusSuccess, junctor.StatusTimeout, junctor.StatusCanceled,
 		junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid, junctor.StatusLapsed,
@@ -49,7 +49,7 @@ const adhocShare = 5
 func IsAdhoc(tool string) bool { return strings.HasPrefix(tool, junctor.AdhocServer+"__") }
 
 // Other says that the names past the cap share it.
-func (r *Route) Other() bool { return r.name == other }
+func (r *Route) Other() bool { return r.name == otherName }
 
 // Route counts the calls of one tool. Keep it with the tool: it costs a lock
 // to find, and nothing to use.
@@ -58,8 +58,8 @@ type Route struct {
 	name    string
 	// Resolved when first needed: a tool that nobody calls has no series, and
 	// one that never fails has no series of failures.
-	ended    [8]atomic.Pointer[prometheus.Counter]
-	duration atomic.Pointer[prometheus.Observer]
+	endedCalls [8]atomic.Pointer[prometheus.Counter]
+	duration   atomic.Pointer[prometheus.Observer]
 }
 
 // Route gives the handle of a tool, by its exposed name. Equal names share one.
@@ -71,11 +71,11 @@ func (m *Metrics) Route(tool string) *Route {
 		return r
 	}
 	adhoc := IsAdhoc(tool)
-	if tool == other || len(m.routes) >= m.maxNames || adhoc && m.adhoc >= m.maxNames/adhocShare {
-		return m.rest
+	if tool == otherName || len(m.routes) >= m.maxNames || adhoc && m.adhocNames >= m.maxNames/adhocShare {
+		return m.otherRoute
 	}
 	if adhoc {
-		m.adhoc++
+		m.adhocNames++
 	}
 	r := m.newRoute(tool)
 	m.routes[tool] = r
@@ -88,11 +88,11 @@ func (m *Metrics) newRoute(name string) *Route { return &Route{metrics: m, name:
 // but for the first call of each status.
 func (r *Route) Done(status junctor.Status, d time.Duration) {
 	i := statusIndex(status)
-	counter := r.ended[i].Load()
+	counter := r.endedCalls[i].Load()
 	if counter == nil {
-		c := r.metrics.calls.WithLabelValues(r.name, string(statuses()[i]))
+		c := r.metrics.calls.WithLabelValues(r.name, string(listStatuses()[i]))
 		counter = &c
-		r.ended[i].Store(counter)
+		r.endedCalls[i].Store(counter)
 	}
 	(*counter).Inc()
 

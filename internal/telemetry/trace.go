@@ -30,7 +30,7 @@ type TracingOptions struct {
 // be called.
 func Tracing(ctx context.Context, opt TracingOptions) (shutdown func(context.Context) error, tracer trace.Tracer, err error) {
 	if opt.Endpoint == "" {
-		return func(context.Context) error { return nil }, off{}, nil
+		return func(context.Context) error { return nil }, disabledTracer{}, nil
 	}
 	if opt.Client == nil || opt.Logger == nil {
 		return nil, nil, junctor.Errorf(junctor.CodeInternal, "tracing needs an HTTP client and a logger")
@@ -93,12 +93,12 @@ func Received(next http.Handler) http.Handler {
 	})
 }
 
-// off is the tracer for when nobody looks. Unlike the library's own it leaves
+// disabledTracer is the tracer for when nobody looks. Unlike the library's own it leaves
 // the context as it is, and so allocates nothing.
-type off struct{ noop.Tracer }
+type disabledTracer struct{ noop.Tracer }
 
 // Start gives ctx back, with a span that does nothing.
-func (off) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
+func (disabledTracer) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
 	return ctx, noop.Span{}
 }
 
