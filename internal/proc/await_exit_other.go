@@ -2,5 +2,6 @@
 
 package proc
 
-// awaitExit cannot see an end before it is reaped here.
+// awaitExit always returns false: this system cannot report an end without
+// reaping the process.
 func awaitExit(int) bool { return false }

@@ -10,9 +10,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Browse shows an address of the web to the person at this machine, with the
-// browser that they use. What it starts belongs to them: it goes on when this
-// process ends. unavailable is that nobody could look at it.
+// Browse opens a web address in the user's browser. The browser belongs to the
+// user: it continues when this process ends. The error is CodeUnavailable if
+// there is no display or no browser.
 func Browse(ctx context.Context, address string) error {
 	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
 		return junctor.Errorf(junctor.CodeInvalid, "only an address of the web can be shown with a browser")
@@ -30,12 +30,12 @@ func Browse(ctx context.Context, address string) error {
 	if err := cmd.Start(); err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "no browser could be opened: %w", err)
 	}
-	go func() { _ = cmd.Wait() }() // whatever it says, the person sees
+	go func() { _ = cmd.Wait() }() // reaps it; the user sees any error
 	return nil
 }
 
-// browserCommand is the command that shows an address on a system; nil where nobody could
-// see it.
+// browserCommand returns the command that opens an address on a system; nil if
+// there is no display.
 func browserCommand(system string, getenv func(string) string) []string {
 	switch {
 	case system == "windows":

@@ -15,29 +15,35 @@ import (
 )
 
 // ReapVerb is the first argument of this program when it is started again as a
-// reaper: whoever sees it must call Reap with the rest, and do nothing else.
+// reaper. The main function must then call Reap with the remaining arguments, and
+// do nothing else.
 const ReapVerb = "reap"
 
-// selfExecutable is the running program, also after its file was replaced by a newer one.
+// selfExecutable is the running program, even if its file was replaced by a newer
+// one.
 const selfExecutable = "/proc/self/exe"
 
-// reaper is our side of the process that stands between us and a command.
+// reaper is our side of the process between us and a command.
 type reaper struct {
-	pid       int      // of the command
-	lifePipe  *os.File // its end tells the reaper to kill everything; the kernel ends it when we die
+	pid int // of the command
+	// Its end tells the reaper to kill everything; the kernel closes it when we
+	// die.
+	lifePipe  *os.File
 	closeOnce sync.Once
 }
 
+// terminate asks the command's group to end: the reaper passes the signal on.
 func (r *reaper) terminate(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
 
+// kill makes the reaper kill the command and all of its descendants.
 func (r *reaper) kill() { r.closeOnce.Do(func() { _ = r.lifePipe.Close() }) }
 
-// StartReaped starts c so that neither it nor anything it starts, in whatever
-// group or session, outlives this process, however this process ends, and
-// neither Stop nor the end of ctx or of the command itself. To that end this
-// program starts itself once more as a reaper (see Reap), which starts c. Files
-// given as Stdin, Stdout and Stderr go straight to the command. Pid is the
-// command's, as are the exit status and the signal that Err tells.
+// StartReaped starts c so that neither c nor any of its descendants, in whatever
+// group or session, outlives this process, however it ends. They do not outlive
+// Stop, the end of ctx or the end of c either. For that, this program starts
+// itself again as a reaper (see Reap), which starts c. Files in Stdin, Stdout and
+// Stderr go directly to the command. Pid, and the exit status and signal of Err,
+// are those of the command.
 func StartReaped(ctx context.Context, c Command) (*Process, error) {
 	if err := checkStartable(ctx, c); err != nil {
 		return nil, err
@@ -80,8 +86,8 @@ func StartReaped(ctx context.Context, c Command) (*Process, error) {
 	return p, nil
 }
 
-// startReaper starts the process with the two pipes that Reap expects, and
-// gives our end of the one for its reports.
+// startReaper starts the reaper with the two pipes that Reap expects, and returns
+// our end of the pipe for its reports.
 func (p *Process) startReaper() (reports *os.File, err error) {
 	life, hold, err := os.Pipe()
 	if err != nil {
@@ -103,8 +109,8 @@ func (p *Process) startReaper() (reports *os.File, err error) {
 	return reports, nil
 }
 
-// awaitStarted reads the first report: the command's number, or the system's
-// error that its start met.
+// awaitStarted reads the first report: the command's pid, or the system's error
+// of starting it.
 func awaitStarted(lines *bufio.Reader) (pid int, err error) {
 	line, err := lines.ReadString('\n')
 	if err != nil {
@@ -120,14 +126,15 @@ func awaitStarted(lines *bufio.Reader) (pid int, err error) {
 	return pid, nil
 }
 
-// awaitEnd waits until the reaper has ended, and with it all that it guarded.
+// awaitEnd waits until the reaper has ended, and with it all processes that it
+// guarded.
 func (p *Process) awaitEnd(lines *bufio.Reader) error {
 	line, lost := lines.ReadString('\n')
 	err := p.cmd.Wait()
-	p.reaper.kill() // only closes our end
+	p.reaper.kill() // only closes our end: the reaper has ended
 	if lost != nil {
-		// Somebody killed the reaper. The command dies with it; the rest of the
-		// group is ours to end, as far as it can still be named.
+		// The reaper was killed. The command dies with it, so kill the rest of its
+		// group, as far as that still exists.
 		_ = syscall.Kill(-p.reaper.pid, syscall.SIGKILL)
 		return fmt.Errorf("its reaper ended before it: %w", err)
 	}
@@ -140,7 +147,7 @@ func (p *Process) awaitEnd(lines *bufio.Reader) error {
 	case code != 0:
 		return &ExitError{Code: code, Signal: syscall.Signal(signal)}
 	case err != nil && !errors.As(err, &status):
-		return err // what it wrote could not be handed on
+		return err // its output could not be copied
 	}
 	return nil
 }

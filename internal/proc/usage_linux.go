@@ -18,9 +18,9 @@ import (
 // tick is the unit of times in /proc, 10 ms on every platform Go runs on.
 const tick = time.Second / 100
 
-// Usage is the CPU time that the process and its descendants have used so far,
-// those that ended and were reaped included, and the memory that the living
-// ones hold. One that ends during the count is left out.
+// Usage returns the CPU time that a process and its descendants have used so far,
+// including those that have ended and were reaped, and the memory of the living
+// ones. A process that ends during the count is left out.
 func Usage(pid int) (cpu time.Duration, rss uint64, err error) {
 	todo := []int{pid}
 	for len(todo) > 0 {
@@ -46,8 +46,8 @@ func Usage(pid int) (cpu time.Duration, rss uint64, err error) {
 	return cpu, rss, nil
 }
 
-// Busy is the CPU time that the whole machine has spent working since it was
-// started, time taken by its host included.
+// Busy returns the CPU time that the whole machine has spent working since its
+// start, including the time that its host took.
 func Busy() (time.Duration, error) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -60,6 +60,8 @@ func Busy() (time.Duration, error) {
 	return busy, nil
 }
 
+// processUsage returns the CPU time and memory of one process, with the time of
+// its reaped children.
 func processUsage(pid int) (cpu time.Duration, rss uint64, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -78,9 +80,9 @@ func processUsage(pid int) (cpu time.Duration, rss uint64, err error) {
 	return own + s.reapedTime, s.pages * uint64(os.Getpagesize()), nil //nolint:gosec // a page size is positive
 }
 
-// cpuClockID is the clock of the time that a process's threads ran, as
-// clock_getcpuclockid(3) makes it: the complement of the number above three
-// bits that say "all threads, time on the CPU".
+// cpuClockID returns the clock of the CPU time of all threads of a process, as
+// clock_getcpuclockid(3) builds it: the complement of the pid above three bits
+// that mean "all threads, time on the CPU".
 func cpuClockID(pid int) int32 { return int32(^pid<<3 | 2) } //nolint:gosec // process numbers have 22 bits
 
 // childrenOf lists the children of all threads of a process.
@@ -111,15 +113,16 @@ func childrenOf(pid int) ([]int, error) {
 	return pids, nil
 }
 
+// processStat holds the fields of /proc/PID/stat that are used here.
 type processStat struct {
 	parent     int
 	ownTime    time.Duration // of the process itself
 	reapedTime time.Duration // of children that were waited for
-	pages      uint64
+	pages      uint64        // resident pages
 }
 
 // parseStat reads /proc/PID/stat. The second field is the program's name in
-// parentheses and may hold anything, so fields are counted behind its end.
+// parentheses and may contain anything, so fields are counted after its end.
 func parseStat(b []byte) (processStat, error) {
 	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(f) < 22 {
@@ -140,8 +143,8 @@ func parseStat(b []byte) (processStat, error) {
 	return processStat{parent: parent, ownTime: ticksToDuration(n[0] + n[1]), reapedTime: ticksToDuration(n[2] + n[3]), pages: n[4]}, nil
 }
 
-// parseBusyTime adds up the first line of /proc/stat: user nice system idle iowait
-// irq softirq steal; guest time is part of user time already.
+// parseBusyTime adds up the first line of /proc/stat: user nice system idle
+// iowait irq softirq steal. Guest time is already part of user time.
 func parseBusyTime(b []byte) (time.Duration, error) {
 	line, _, _ := bytes.Cut(b, []byte("\n"))
 	f := strings.Fields(string(line))

@@ -9,10 +9,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Usage needs Linux: elsewhere it says so.
+// Usage requires Linux: the error says so.
 func Usage(int) (cpu time.Duration, rss uint64, err error) { return 0, 0, unsupportedError() }
 
-// Busy needs Linux: elsewhere it says so.
+// Busy requires Linux: the error says so.
 func Busy() (time.Duration, error) { return 0, unsupportedError() }
 
 func unsupportedError() error {
