@@ -12,22 +12,22 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// DefaultMaxNames is how many tool names become labels where nothing else is
-// said. Each costs about 15 series once it has been called.
+// DefaultMaxNames is the default of MetricsOptions.MaxNames. Each name costs
+// about 15 series once its tool was called.
 const DefaultMaxNames = 1000
 
-// otherName is the label of all names past the cap.
+// otherName is the label of all names beyond the limit.
 const otherName = "other"
 
-// MetricsOptions says what an instance's metrics are about.
+// MetricsOptions configure the metrics of an instance.
 type MetricsOptions struct {
 	Version   string // of the binary
 	GoVersion string
-	MaxNames  int // tool names that get a label of their own; 0 is DefaultMaxNames
+	MaxNames  int // tool names with their own label; default DefaultMaxNames
 }
 
-// Metrics are the numbers of one instance, in a registry of its own. All
-// methods may be called from any goroutine.
+// Metrics are the metrics of one instance, in its own registry. All methods may
+// be called from any goroutine.
 type Metrics struct {
 	registry          *prometheus.Registry
 	calls             *prometheus.CounterVec
@@ -40,13 +40,13 @@ type Metrics struct {
 
 	mu         sync.Mutex
 	maxNames   int
-	adhocNames int // of those names, the ones of endpoints that are no registered servers
+	adhocNames int // of the names in routes, those of endpoints that are no registered servers
 	routes     map[string]*Route
-	otherRoute *Route
+	otherRoute *Route // of all names beyond the limit
 }
 
-// NewMetrics makes the metrics and registers them, with those of the Go runtime
-// and the process.
+// NewMetrics returns the metrics and registers them, together with those of the
+// Go runtime and the process.
 func NewMetrics(opt MetricsOptions) *Metrics {
 	if opt.MaxNames <= 0 {
 		opt.MaxNames = DefaultMaxNames
@@ -89,16 +89,16 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 	return m
 }
 
-// Handler answers with the metrics in the form that Prometheus reads.
+// Handler serves the metrics in the format of Prometheus.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Unauthenticated counts a request that no credential came with, or a wrong one.
+// Unauthenticated counts a request without a valid credential.
 func (m *Metrics) Unauthenticated() { m.unauthenticated.Inc() }
 
-// Gauge adds a number that is asked for whenever the metrics are read. A name may
-// be added once.
+// Gauge adds a gauge that is read whenever the metrics are read. Adding a name
+// twice is an error.
 func (m *Metrics) Gauge(name, help string, read func() float64) error {
 	err := m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *Metrics) Gauge(name, help string, read func() float64) error {
 	return nil
 }
 
-// FileFailed counts a file of an event that was not believed.
+// FileFailed counts a file of an event that failed verification.
 func (m *Metrics) FileFailed(kind string) { m.fileFailures.WithLabelValues(kind).Inc() }
 
 // QueueUnread counts that the figures of the queue could not be read.
@@ -119,8 +119,8 @@ func (m *Metrics) Attempt(outcome string, took time.Duration) {
 	m.attemptDuration.Observe(took.Seconds())
 }
 
-// Collect adds numbers that are asked for together whenever the metrics are
-// read; label may be "".
+// Collect adds gauges that are read together whenever the metrics are read. read
+// calls set for each of them; label may be "".
 func (m *Metrics) Collect(read func(set func(name, help, label, value string, number float64))) error {
 	if err := m.registry.Register(gaugeCollector(read)); err != nil {
 		return junctor.Errorf(junctor.CodeInternal, "metrics cannot be added: %w", err)
@@ -128,10 +128,10 @@ func (m *Metrics) Collect(read func(set func(name, help, label, value string, nu
 	return nil
 }
 
-// gaugeCollector gives gauges as they are read.
+// gaugeCollector is a prometheus.Collector of the gauges that a function sets.
 type gaugeCollector func(set func(name, help, label, value string, number float64))
 
-// Describe implements prometheus.Collector: what it gives is not said before.
+// Describe implements prometheus.Collector. The metrics are not known in advance.
 func (c gaugeCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
