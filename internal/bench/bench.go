@@ -62,8 +62,8 @@ const (
 	manyTools = 5000
 )
 
-// complete fills in the defaults and refuses what makes no sense.
-func (o Options) complete() (Options, plan, error) {
+// withDefaults fills in the defaults and refuses what makes no sense.
+func (o Options) withDefaults() (Options, plan, error) {
 	if len(o.Junctor) == 0 || len(o.Child) == 0 {
 		self, err := proc.Self()
 		if err != nil {
@@ -97,8 +97,8 @@ func (o Options) complete() (Options, plan, error) {
 	if o.Duration == 0 {
 		o.Duration = duration
 	}
-	if o.Few%servers != 0 || o.Many%servers != 0 || o.Few >= o.Many {
-		return o, plan{}, junctor.Errorf(junctor.CodeInvalid, "the numbers of tools are shared by %d servers, and the first is the smaller", servers)
+	if o.Few%serverCount != 0 || o.Many%serverCount != 0 || o.Few >= o.Many {
+		return o, plan{}, junctor.Errorf(junctor.CodeInvalid, "the numbers of tools are shared by %d servers, and the first is the smaller", serverCount)
 	}
 	p := newPlan(o.Few, o.Many, o.Only)
 	if len(p.names) == 0 {
@@ -110,7 +110,7 @@ func (o Options) complete() (Options, plan, error) {
 // Run measures and reports; progress gets a line now and then. The report is
 // whole or there is an error: a measurement that was cut short proves nothing.
 func Run(ctx context.Context, opt Options, progress io.Writer) (*Report, error) {
-	opt, plan, err := opt.complete()
+	opt, plan, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -119,15 +119,15 @@ func Run(ctx context.Context, opt Options, progress io.Writer) (*Report, error) 
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot make a temporary directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	r := &run{
-		opt: opt, plan: plan, dir: dir, progress: progress, key: randomKey(),
+	r := &benchRun{
+		options: opt, plan: plan, dir: dir, progress: progress, key: randomKey(),
 		report: &Report{
 			Date: time.Now().UTC().Truncate(time.Second), Version: opt.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
-			CPU: processor(), CPUs: runtime.NumCPU(), Rounds: opt.Rounds, Duration: opt.Duration, Strict: opt.Strict,
+			CPU: processorName(), CPUs: runtime.NumCPU(), Rounds: opt.Rounds, Duration: opt.Duration, Strict: opt.Strict,
 		},
 	}
-	err = r.all(ctx)
-	r.step("")
+	err = r.measureAll(ctx)
+	r.showProgress("")
 	if ctx.Err() != nil {
 		return nil, junctor.AsError(ctx.Err())
 	}
@@ -137,31 +137,31 @@ func Run(ctx context.Context, opt Options, progress io.Writer) (*Report, error) 
 	return r.report, nil
 }
 
-// run is the state of one Run.
-type run struct {
-	opt      Options
-	plan     plan
-	dir      string
-	key      string // Junctor's admin key while it is measured
-	progress io.Writer
-	report   *Report
-	started  int // processes of the command so far
+// benchRun is the state of one Run.
+type benchRun struct {
+	options       Options
+	plan          plan
+	dir           string
+	key           string // Junctor's admin key while it is measured
+	progress      io.Writer
+	report        *Report
+	commandStarts int // processes of the command so far
 }
 
-func (r *run) all(ctx context.Context) error {
+func (r *benchRun) measureAll(ctx context.Context) error {
 	if _, err := proc.Busy(); err != nil {
 		r.report.Notes = append(r.report.Notes, "CPU, memory and the work of strangers were not measured: "+err.Error())
 	}
 	if r.plan.has(nameReady) {
-		if err := r.starts(ctx); err != nil {
+		if err := r.measureStarts(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.calls(ctx); err != nil {
+	if err := r.measureCalls(ctx); err != nil {
 		return err
 	}
-	for _, tools := range []int{r.opt.Few, r.opt.Many} {
-		if err := r.lists(ctx, tools, tools == r.opt.Many); err != nil {
+	for _, tools := range []int{r.options.Few, r.options.Many} {
+		if err := r.measureLists(ctx, tools, tools == r.options.Many); err != nil {
 			return err
 		}
 	}
@@ -169,48 +169,48 @@ func (r *run) all(ctx context.Context) error {
 	return nil
 }
 
-// calls measures the points that call.
-func (r *run) calls(ctx context.Context) error {
+// measureCalls measures the points that call.
+func (r *benchRun) measureCalls(ctx context.Context) error {
 	points := r.plan.calls()
 	if len(points) == 0 {
 		return nil
 	}
-	r.step("starting what is measured")
+	r.showProgress("starting what is measured")
 	s, err := r.startCalls(ctx, points)
 	if err != nil {
 		return err
 	}
-	defer s.stop()
+	defer s.stopAll()
 	for _, p := range points {
-		if err := r.point(ctx, s, p); err != nil {
+		if err := r.measurePoint(ctx, s, p); err != nil {
 			return err
 		}
 	}
-	r.busyMemory()
+	r.reportBusyMemory()
 	return nil
 }
 
-// clear goes back to the beginning of a terminal's line and empties it.
-const clear = "\r\x1b[K"
+// clearLine goes back to the beginning of a terminal's line and empties it.
+const clearLine = "\r\x1b[K"
 
-// say tells what was found.
-func (r *run) say(format string, args ...any) {
+// printLine tells what was found.
+func (r *benchRun) printLine(format string, args ...any) {
 	line := strings.TrimSuffix(fmt.Sprintf(format, args...), "\n") + "\n"
-	if r.opt.Live {
-		line = clear + line
+	if r.options.Live {
+		line = clearLine + line
 	}
 	_, _ = io.WriteString(r.progress, line)
 }
 
-// step tells a terminal what is being done.
-func (r *run) step(format string, args ...any) {
-	if r.opt.Live {
-		_, _ = io.WriteString(r.progress, clear+fmt.Sprintf(format, args...))
+// showProgress tells a terminal what is being done.
+func (r *benchRun) showProgress(format string, args ...any) {
+	if r.options.Live {
+		_, _ = io.WriteString(r.progress, clearLine+fmt.Sprintf(format, args...))
 	}
 }
 
-// processor is how the processor names itself; "" where it does not.
-func processor() string {
+// processorName is how the processor names itself; "" where it does not.
+func processorName() string {
 	b, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return ""

@@ -30,10 +30,10 @@ import (
 // job per line and writes what it measured. Each ends with ctx, or when the
 // standard input ends: so none outlives whoever started it.
 func Child(ctx context.Context, args []string) error {
-	return child(ctx, args, os.Stdin, os.Stdout)
+	return runChild(ctx, args, os.Stdin, os.Stdout)
 }
 
-func child(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+func runChild(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	const roles = "echo, upstream, rev, silent or load"
 	if len(args) == 0 {
 		return junctor.Errorf(junctor.CodeInvalid, "no role given: use "+roles)
@@ -47,7 +47,7 @@ func child(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	}
 	switch args[0] {
 	case "echo":
-		return serve(ctx, []http.Handler{&echo{}}, in, out)
+		return serveHandlers(ctx, []http.Handler{&echo{}}, in, out)
 	case "upstream":
 		return runUpstream(ctx, flags.Args(), *stdio, *mark, in, out)
 	case "rev":
@@ -58,20 +58,20 @@ func child(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 		for i, to := range flags.Args() {
 			handlers[i] = newRev(to)
 		}
-		return serve(ctx, handlers, in, out)
+		return serveHandlers(ctx, handlers, in, out)
 	case "silent":
 		if flags.NArg() != 1 {
 			return junctor.Errorf(junctor.CodeInvalid, "silent needs the address that it is silent at")
 		}
-		return silent(ctx, flags.Arg(0), in, out)
+		return serveSilently(ctx, flags.Arg(0), in, out)
 	case "load":
 		return serveLoad(ctx, in, out)
 	}
 	return junctor.Errorf(junctor.CodeInvalid, "unknown role %q: use %s", args[0], roles)
 }
 
-// serve answers on a free port for each handler until ctx or in ends.
-func serve(ctx context.Context, handlers []http.Handler, in io.Reader, out io.Writer) error {
+// serveHandlers answers on a free port for each handler until ctx or in ends.
+func serveHandlers(ctx context.Context, handlers []http.Handler, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var serving sync.WaitGroup
@@ -92,11 +92,11 @@ func serve(ctx context.Context, handlers []http.Handler, in io.Reader, out io.Wr
 			}
 		})
 	}
-	return await(ctx, cancel, addresses, in, out)
+	return announceAndWait(ctx, cancel, addresses, in, out)
 }
 
-// silent takes connections at an address and leaves them alone.
-func silent(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
+// serveSilently takes connections at an address and leaves them alone.
+func serveSilently(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
@@ -104,11 +104,11 @@ func silent(ctx context.Context, addr string, in io.Reader, out io.Writer) error
 		return junctor.Errorf(junctor.CodeUnavailable, "cannot listen on %s: %w", addr, err)
 	}
 	defer func() { _ = l.Close() }() // the system takes the connections
-	return await(ctx, cancel, []string{addr}, in, out)
+	return announceAndWait(ctx, cancel, []string{addr}, in, out)
 }
 
-// await says the addresses and waits until ctx or in ends.
-func await(ctx context.Context, cancel context.CancelCauseFunc, addresses []string, in io.Reader, out io.Writer) error {
+// announceAndWait says the addresses and waits until ctx or in ends.
+func announceAndWait(ctx context.Context, cancel context.CancelCauseFunc, addresses []string, in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, strings.Join(addresses, " ")); err != nil {
 		cancel(nil)
 		return junctor.Errorf(junctor.CodeUnavailable, "cannot say the address: %w", err)
@@ -134,7 +134,7 @@ func serveLoad(ctx context.Context, in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return junctor.Errorf(junctor.CodeInvalid, "cannot read a job: %w", err)
 		}
-		r, err := j.run(ctx)
+		r, err := j.runLoad(ctx)
 		if err != nil {
 			r.Error = err.Error()
 		}

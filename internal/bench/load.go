@@ -49,7 +49,7 @@ type Answers struct {
 // Bad is how many answers were not right.
 func (a Answers) Bad() int { return a.Failed + a.Wrong + a.Crossed }
 
-func (a *Answers) add(b Answers) {
+func (a *Answers) addCounts(b Answers) {
 	a.Right += b.Right
 	a.Failed += b.Failed
 	a.Wrong += b.Wrong
@@ -60,12 +60,12 @@ func (a *Answers) add(b Answers) {
 }
 
 const (
-	patience  = 15 * time.Second       // beyond the end of a measurement, for the last answers
-	afterFail = 2 * time.Millisecond   // a broken server is not called in a tight loop
-	lookEvery = 100 * time.Millisecond // how often the server's memory is looked at
-	restFor   = 200 * time.Millisecond // with next to nothing to do is rest
-	restful   = 0.05                   // of one processor is next to nothing
-	restLimit = 5 * time.Second        // nobody is waited for longer
+	answerTimeout  = 15 * time.Second       // beyond the end of a measurement, for the last answers
+	failureDelay   = 2 * time.Millisecond   // a broken server is not called in a tight loop
+	memoryInterval = 100 * time.Millisecond // how often the server's memory is looked at
+	restWindow     = 200 * time.Millisecond // with next to nothing to do is rest
+	restCPUShare   = 0.05                   // of one processor is next to nothing
+	maxRestWait    = 5 * time.Second        // nobody is waited for longer
 )
 
 // worker is one connection with one call in flight.
@@ -76,10 +76,10 @@ type worker struct {
 	answers Answers
 }
 
-// run drives the load and measures it. An error means that there was nothing to
+// runLoad drives the load and measures it. An error means that there was nothing to
 // measure; calls that fail are counted instead.
-func (j job) run(ctx context.Context) (reading, error) {
-	limit := time.Now().Add(j.Warmup + j.Duration + patience)
+func (j job) runLoad(ctx context.Context) (reading, error) {
+	limit := time.Now().Add(j.Warmup + j.Duration + answerTimeout)
 	workers := make([]*worker, j.Conns)
 	for i := range workers {
 		c, err := dial(ctx, j.Endpoint.Addr, limit)
@@ -98,19 +98,19 @@ func (j job) run(ctx context.Context) (reading, error) {
 	used, _, _ := proc.Usage(j.PID)
 	var all sync.WaitGroup
 	for i, w := range workers {
-		all.Go(func() { w.work(ctx, uint64(i), uint64(j.Conns), begin, end, limit) })
+		all.Go(func() { w.callUntil(ctx, uint64(i), uint64(j.Conns), begin, end, limit) })
 	}
-	rss := j.watch(ctx, begin, end)
+	rss := j.watchMemory(ctx, begin, end)
 	all.Wait()
-	cpu := j.settle(ctx) - used
+	cpu := j.waitForRest(ctx) - used
 	if err := ctx.Err(); err != nil {
 		return reading{}, err
 	}
-	return j.read(workers, cpu, rss), nil
+	return j.summarizeWorkers(workers, cpu, rss), nil
 }
 
-// work calls until end. Ids are step apart, so that no two workers share one.
-func (w *worker) work(ctx context.Context, first, step uint64, begin, end, limit time.Time) {
+// callUntil calls until end. Ids are step apart, so that no two workers share one.
+func (w *worker) callUntil(ctx context.Context, first, step uint64, begin, end, limit time.Time) {
 	for id := firstID + first; ; id += step {
 		w.req.stamp(id)
 		t0 := time.Now()
@@ -119,22 +119,22 @@ func (w *worker) work(ctx context.Context, first, step uint64, begin, end, limit
 		}
 		a, err := w.conn.exchange(w.req.bytes)
 		t1 := time.Now()
-		switch o := w.count(a, err); {
+		switch o := w.countAnswer(a, err); {
 		case o != right:
-			pause(ctx, afterFail)
+			waitFor(ctx, failureDelay)
 		case !t1.Before(begin) && !t1.After(end):
 			w.latency = append(w.latency, t1.Sub(t0))
 		}
 		if w.conn.nc == nil {
 			if err := w.conn.redial(ctx, limit); err != nil {
-				pause(ctx, afterFail)
+				waitFor(ctx, failureDelay)
 			}
 		}
 	}
 }
 
-// count judges an exchange and remembers the first that was not right.
-func (w *worker) count(a answer, err error) outcome {
+// countAnswer judges an exchange and remembers the first that was not right.
+func (w *worker) countAnswer(a answer, err error) outcome {
 	o := failed
 	if err == nil {
 		o = w.req.judge(a)
@@ -158,14 +158,14 @@ func (w *worker) count(a answer, err error) outcome {
 	return o
 }
 
-// watch gives the most memory that the server has between begin and end.
-func (j job) watch(ctx context.Context, begin, end time.Time) (rss uint64) {
+// watchMemory gives the most memory that the server has between begin and end.
+func (j job) watchMemory(ctx context.Context, begin, end time.Time) (rss uint64) {
 	if j.PID == 0 {
 		return 0
 	}
-	pause(ctx, time.Until(begin))
+	waitFor(ctx, time.Until(begin))
 	for time.Now().Before(end) && ctx.Err() == nil {
-		pause(ctx, min(lookEvery, time.Until(end)))
+		waitFor(ctx, min(memoryInterval, time.Until(end)))
 		_, held, err := proc.Usage(j.PID)
 		if err != nil {
 			return 0
@@ -175,20 +175,20 @@ func (j job) watch(ctx context.Context, begin, end time.Time) (rss uint64) {
 	return rss
 }
 
-// settle waits until the server rests, and gives the CPU time it has used by
+// waitForRest waits until the server rests, and gives the CPU time it has used by
 // then. What it puts off until after the last answer is a part of the calls'
 // price, and must not burden whoever is measured next.
-func (j job) settle(ctx context.Context) time.Duration {
+func (j job) waitForRest(ctx context.Context) time.Duration {
 	if j.PID == 0 {
 		return 0
 	}
 	last, _, err := proc.Usage(j.PID)
-	for limit := time.Now().Add(restLimit); err == nil && time.Now().Before(limit) && ctx.Err() == nil; {
+	for limit := time.Now().Add(maxRestWait); err == nil && time.Now().Before(limit) && ctx.Err() == nil; {
 		since := time.Now()
-		pause(ctx, restFor)
+		waitFor(ctx, restWindow)
 		var now time.Duration
 		now, _, err = proc.Usage(j.PID)
-		resting := (now - last).Seconds() < restful*time.Since(since).Seconds()
+		resting := (now - last).Seconds() < restCPUShare*time.Since(since).Seconds()
 		last = now
 		if resting {
 			break
@@ -200,28 +200,28 @@ func (j job) settle(ctx context.Context) time.Duration {
 	return last
 }
 
-func (j job) read(workers []*worker, cpu time.Duration, rss uint64) reading {
+func (j job) summarizeWorkers(workers []*worker, cpu time.Duration, rss uint64) reading {
 	var r reading
 	var latency []time.Duration
 	for _, w := range workers {
 		latency = append(latency, w.latency...)
-		r.Answers.add(w.answers)
+		r.Answers.addCounts(w.answers)
 	}
 	slices.Sort(latency)
 	r.Calls = len(latency)
 	r.PerSecond = float64(r.Calls) / j.Duration.Seconds()
-	r.P50, r.P99 = micros(percentile(latency, 0.5)), micros(percentile(latency, 0.99))
+	r.P50, r.P99 = toMicros(percentile(latency, 0.5)), toMicros(percentile(latency, 0.99))
 	if r.Answers.Right > 0 && cpu > 0 {
-		r.CPU = micros(cpu) / float64(r.Answers.Right)
+		r.CPU = toMicros(cpu) / float64(r.Answers.Right)
 	}
 	r.RSS = float64(rss)
 	return r
 }
 
-func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+func toMicros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// pause waits, but not longer than ctx.
-func pause(ctx context.Context, d time.Duration) {
+// waitFor waits, but not longer than ctx.
+func waitFor(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -73,7 +73,7 @@ func TestLoadCountsRightAnswers(t *testing.T) {
 		for _, version := range []string{versionLegacy, versionModern} {
 			t.Run(name+" "+version, func(t *testing.T) {
 				t.Parallel()
-				r, err := aJob(answering(t, answer), version, 4).run(t.Context())
+				r, err := aJob(answering(t, answer), version, 4).runLoad(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -120,7 +120,7 @@ func TestLoadCountsWhatIsNotRight(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := aJob(answering(t, c.answer), versionLegacy, 2).run(t.Context())
+			r, err := aJob(answering(t, c.answer), versionLegacy, 2).runLoad(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +151,7 @@ func TestLoadSeesOneBadAnswer(t *testing.T) {
 	})
 	j := aJob(srv, versionLegacy, 1)
 	j.Duration = 200 * time.Millisecond
-	r, err := j.run(t.Context())
+	r, err := j.runLoad(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestLoadOwnSessions(t *testing.T) {
 	t.Cleanup(srv.Close)
 	j := aJob(srv, versionLegacy, 5)
 	j.Method = methodList
-	r, err := j.run(t.Context())
+	r, err := j.runLoad(t.Context())
 	if err != nil || r.Answers.Bad() > 0 || r.Answers.Right == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -192,7 +192,7 @@ func TestLoadLeavesTheWarmUpOut(t *testing.T) {
 	t.Parallel()
 	j := aJob(answering(t, inPieces), versionModern, 1)
 	j.Warmup, j.Duration = 100*time.Millisecond, time.Microsecond
-	r, err := j.run(t.Context())
+	r, err := j.runLoad(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestLoadMeasuresTheServer(t *testing.T) {
 	}
 	j := aJob(answering(t, inPieces), versionModern, 2)
 	j.PID = os.Getpid()
-	r, err := j.run(t.Context())
+	r, err := j.runLoad(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestLoadCannotBegin(t *testing.T) {
 	t.Cleanup(refusing.Close)
 	for name, addr := range map[string]string{"nobody listens": closed, "refused": refusing.Listener.Addr().String()} {
 		j := job{Endpoint: endpoint{Addr: addr, Path: "/mcp"}, Version: versionLegacy, Method: methodCall, Conns: 1, Duration: time.Millisecond}
-		if r, err := j.run(t.Context()); err == nil {
+		if r, err := j.runLoad(t.Context()); err == nil {
 			t.Errorf("%s: %+v, want an error", name, r)
 		}
 	}
@@ -242,7 +242,7 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 	t.Cleanup(func() { close(release) })
 	j := aJob(srv, versionModern, 2)
 	j.Duration = time.Hour
-	if _, err := j.run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := j.runLoad(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("run = %v, want canceled", err)
 	}
 }

@@ -8,12 +8,12 @@ import (
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	full, all, err := Options{}.complete()
+	full, all, err := Options{}.withDefaults()
 	if err != nil || full.Rounds != 8 || full.Duration != 600*time.Millisecond || full.Tries != 3 || full.Few != 100 || full.Many != 5000 ||
 		full.Junctor[1] != "up" || full.Child[1] != "bench-child" || full.Twin[2] != Twin || full.Ungated[2] != Ungated || !slices.Equal(all.names, Names()) {
 		t.Errorf("%+v, %q, %v", full, all.names, err)
 	}
-	short, one, err := Options{Short: true, Rounds: 5, Only: Names()[1:2]}.complete()
+	short, one, err := Options{Short: true, Rounds: 5, Only: Names()[1:2]}.withDefaults()
 	if err != nil || short.Rounds != 5 || short.Duration >= full.Duration || short.Starts >= full.Starts || short.Tries >= full.Tries || len(one.names) != 1 || one.points[0].Name != Names()[1] {
 		t.Errorf("%+v, %v, %v", short, one, err)
 	}

@@ -19,28 +19,28 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// grace is how long a measured process may take to end.
-const grace = 5 * time.Second
+// stopGrace is how long a measured process may take to end.
+const stopGrace = 5 * time.Second
 
-// peer is a process that Run started, with both ends of its pipes that are
+// childProcess is a process that Run started, with both ends of its pipes that are
 // ours. It ends when its standard input does, so also when we are killed.
-type peer struct {
+type childProcess struct {
 	*proc.Process
-	in  *os.File
-	out *bufio.Reader
-	raw *os.File // out's
+	in      *os.File
+	out     *bufio.Reader
+	outPipe *os.File // out's
 }
 
-func (p *peer) stop() {
+func (p *childProcess) stop() {
 	_ = p.in.Close()
-	p.Stop(grace)
-	_ = p.raw.Close()
+	p.Stop(stopGrace)
+	_ = p.outPipe.Close()
 }
 
-// start starts argv with pipes on both sides; what it says on the standard
+// startProcess starts argv with pipes on both sides; what it says on the standard
 // error output is kept in a file under the run's directory.
-func (r *run) start(ctx context.Context, name string, argv, env []string) (*peer, error) {
-	log, err := os.OpenFile(r.logOf(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+func (r *benchRun) startProcess(ctx context.Context, name string, argv, env []string) (*childProcess, error) {
+	log, err := os.OpenFile(r.logPath(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot keep the log of %s: %w", name, err)
 	}
@@ -61,16 +61,16 @@ func (r *run) start(ctx context.Context, name string, argv, env []string) (*peer
 		_, _ = in.Close(), out.Close()
 		return nil, err
 	}
-	return &peer{Process: p, in: in, out: bufio.NewReader(out), raw: out}, nil
+	return &childProcess{Process: p, in: in, out: bufio.NewReader(out), outPipe: out}, nil
 }
 
-func (r *run) logOf(name string) string { return filepath.Join(r.dir, name+".log") }
+func (r *benchRun) logPath(name string) string { return filepath.Join(r.dir, name+".log") }
 
-// broken is the error for a process that did not do its part; it quotes the end
+// processError is the error for a process that did not do its part; it quotes the end
 // of what the process said about it.
-func (r *run) broken(name, what string, cause error) error {
+func (r *benchRun) processError(name, what string, cause error) error {
 	said := "nothing"
-	if b, err := os.ReadFile(r.logOf(name)); err == nil && len(bytes.TrimSpace(b)) > 0 {
+	if b, err := os.ReadFile(r.logPath(name)); err == nil && len(bytes.TrimSpace(b)) > 0 {
 		said = strings.ToValidUTF8(string(bytes.TrimSpace(b[max(0, len(b)-1000):])), "?")
 	}
 	said = strings.ReplaceAll(said, r.key, "[key]")
@@ -80,19 +80,19 @@ func (r *run) broken(name, what string, cause error) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "%s %s: %w; its log ends with: %s", name, what, cause, said)
 }
 
-// child is the argv of a helper.
-func (r *run) child(args ...string) []string { return slices.Concat(r.opt.Child, args) }
+// childArgv is the argv of a helper.
+func (r *benchRun) childArgv(args ...string) []string { return slices.Concat(r.options.Child, args) }
 
 // startServer starts a helper that says its addresses.
-func (r *run) startServer(ctx context.Context, name string, args ...string) (*peer, []endpoint, error) {
-	p, err := r.start(ctx, name, r.child(args...), nil)
+func (r *benchRun) startServer(ctx context.Context, name string, args ...string) (*childProcess, []endpoint, error) {
+	p, err := r.startProcess(ctx, name, r.childArgv(args...), nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	line, err := p.out.ReadString('\n')
 	if err != nil {
 		p.stop()
-		return nil, nil, r.broken(name, "did not say its address", err)
+		return nil, nil, r.processError(name, "did not say its address", err)
 	}
 	var at []endpoint
 	for addr := range strings.FieldsSeq(line) {
@@ -103,15 +103,15 @@ func (r *run) startServer(ctx context.Context, name string, args ...string) (*pe
 
 // instance is Junctor, or a twin of it.
 type instance struct {
-	*peer
-	endpoint endpoint
-	socket   string
-	took     time.Duration // from before its start until it was ready
+	*childProcess
+	endpoint  endpoint
+	socket    string
+	startTime time.Duration // from before its start until it was ready
 }
 
 // startInstance starts Junctor or a twin on a data directory and waits until
 // ready says so; nil asks /readyz.
-func (r *run) startInstance(ctx context.Context, name string, argv []string, data string, ready func(context.Context, endpoint) error) (*instance, error) {
+func (r *benchRun) startInstance(ctx context.Context, name string, argv []string, data string, ready func(context.Context, endpoint) error) (*instance, error) {
 	addr, err := freeAddr(ctx)
 	if err != nil {
 		return nil, err
@@ -123,50 +123,50 @@ func (r *run) startInstance(ctx context.Context, name string, argv []string, dat
 		"JUNCTOR_RATE_LIMIT=1000000", // on, and never reached
 		"JUNCTOR_RATE_BURST=1000000",
 		"JUNCTOR_EXPOSURE=all", // lists are measured whole
-	}, r.opt.Env...)
+	}, r.options.Env...)
 	if ready == nil {
 		ready = askReady
 	}
 	in := &instance{endpoint: endpoint{Addr: addr, Path: "/mcp", Key: r.key}, socket: filepath.Join(data, "junctor.sock")}
 	begin := time.Now()
-	if in.peer, err = r.start(ctx, name, argv, env); err != nil {
+	if in.childProcess, err = r.startProcess(ctx, name, argv, env); err != nil {
 		return nil, err
 	}
 	// What it prints is for people, and a full pipe would stop it.
 	go func() { _, _ = io.Copy(io.Discard, in.out) }()
-	if err := r.await(ctx, name, in, begin.Add(startPatience), ready); err != nil {
+	if err := r.awaitReady(ctx, name, in, begin.Add(startTimeout), ready); err != nil {
 		in.stop()
 		return nil, err
 	}
-	in.took = time.Since(begin)
+	in.startTime = time.Since(begin)
 	return in, nil
 }
 
 const (
-	startPatience = 30 * time.Second
-	askEvery      = time.Millisecond // how fine the time to ready is
+	startTimeout  = 30 * time.Second
+	readyInterval = time.Millisecond // how fine the time to ready is
 )
 
-// await asks ready until it is content.
-func (r *run) await(ctx context.Context, name string, in *instance, limit time.Time, ready func(context.Context, endpoint) error) error {
+// awaitReady asks ready until it is content.
+func (r *benchRun) awaitReady(ctx context.Context, name string, in *instance, limit time.Time, ready func(context.Context, endpoint) error) error {
 	var last error
 	for time.Now().Before(limit) && ctx.Err() == nil {
 		select {
 		case <-in.Done():
-			return r.broken(name, "ended before it was ready", in.Err())
+			return r.processError(name, "ended before it was ready", in.Err())
 		default:
 		}
 		if last = ready(ctx, in.endpoint); last == nil {
 			return nil
 		}
-		pause(ctx, askEvery)
+		waitFor(ctx, readyInterval)
 	}
-	return r.broken(name, "was not ready in "+startPatience.String(), last)
+	return r.processError(name, "was not ready in "+startTimeout.String(), last)
 }
 
 // askReady asks /readyz once.
 func askReady(ctx context.Context, e endpoint) error {
-	c, err := dial(ctx, e.Addr, time.Now().Add(patience))
+	c, err := dial(ctx, e.Addr, time.Now().Add(answerTimeout))
 	if err != nil {
 		return err
 	}

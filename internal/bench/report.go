@@ -69,7 +69,7 @@ func (r *Report) addRow(p Point, yardstick string, rounds []round, other Stat) R
 		value, c := row.Ratio.of(g.Measure), row.Control.of(g.Measure)
 		r.Lines = append(r.Lines, Line{
 			Name: p.Name, Metric: string(g.Measure) + " of " + yardstick, Value: value, Control: &c, Goal: &g,
-			Verdict: g.judge(value, &c), Disturbed: other.N > 0 && other.Median > disturbed,
+			Verdict: g.judge(value, &c), Disturbed: other.N > 0 && other.Median > disturbedCores,
 		})
 	}
 	return row
@@ -91,7 +91,7 @@ func (r *Report) addFigure(name, unit string, value Stat, goal *Goal) Line {
 func (r *Report) conclude() {
 	r.Failures = []string{}
 	for _, p := range r.Points {
-		r.Answers.add(p.Answers)
+		r.Answers.addCounts(p.Answers)
 	}
 	if n := r.Answers.Right + r.Answers.Bad(); n > 0 {
 		bad := float64(r.Answers.Bad())

@@ -8,9 +8,9 @@ import (
 	"text/tabwriter"
 )
 
-// disturbed is how many cores strangers may keep busy before a round is
+// disturbedCores is how many cores strangers may keep busy before a round is
 // repeated, and at last a row marked.
-const disturbed = 0.15
+const disturbedCores = 0.15
 
 // What the yardsticks are, for people.
 const legend = "Ratios are Junctor's part of a yardstick in the same round: median (range). direct is the upstream itself, rev httputil.ReverseProxy before it,\n" +

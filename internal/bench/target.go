@@ -29,34 +29,34 @@ const commandServer = "command"
 
 // target is one process, or one address of it.
 type target struct {
-	*peer
+	*childProcess
 	endpoint endpoint
 }
 
-// stage is everything that runs while points are measured.
-type stage struct {
-	peers   []*peer           // in the order they were started
-	targets map[string]target // by name; of direct and rev by name and era
-	results *json.Decoder
-	jobs    *json.Encoder
+// testStage is everything that runs while points are measured.
+type testStage struct {
+	processes []*childProcess   // in the order they were started
+	targets   map[string]target // by name; of direct and rev by name and era
+	results   *json.Decoder
+	jobs      *json.Encoder
 }
 
-func (s *stage) stop() {
-	for _, p := range slices.Backward(s.peers) {
+func (s *testStage) stopAll() {
+	for _, p := range slices.Backward(s.processes) {
 		p.stop()
 	}
 }
 
-// at is where a point's load finds a target, and the tool that it asks for there.
-func (s *stage) at(name string, p Point) (target, string) {
+// targetFor is where a point's load finds a target, and the tool that it asks for there.
+func (s *testStage) targetFor(name string, p Point) (target, string) {
 	key := name
 	if name == Direct || name == Rev {
 		key += p.era()
 	}
-	return s.targets[key], toolAt(name, p)
+	return s.targets[key], toolFor(name, p)
 }
 
-func toolAt(name string, p Point) string {
+func toolFor(name string, p Point) string {
 	direct := name == Direct || name == Rev || name == Raw
 	switch p.Via {
 	case viaHTTP, viaStdio:
@@ -71,36 +71,36 @@ func toolAt(name string, p Point) string {
 		if direct {
 			return toolName(p.Tools - 1)
 		}
-		return serverName(servers-1) + "__" + toolName(p.Tools/servers-1)
+		return serverName(serverCount-1) + "__" + toolName(p.Tools/serverCount-1)
 	}
 	return "demo__echo"
 }
 
 // startLoad starts the load generator.
-func (r *run) startLoad(ctx context.Context, s *stage) error {
-	p, err := r.start(ctx, "load", r.child("load"), nil)
+func (r *benchRun) startLoad(ctx context.Context, s *testStage) error {
+	p, err := r.startProcess(ctx, "load", r.childArgv("load"), nil)
 	if err != nil {
 		return err
 	}
-	s.peers = append(s.peers, p)
+	s.processes = append(s.processes, p)
 	s.jobs, s.results = json.NewEncoder(p.in), json.NewDecoder(p.out)
 	return nil
 }
 
 // startCalls starts what the points need: the upstream, what stands before it,
 // and Junctor on a data directory that knows the upstream from before.
-func (r *run) startCalls(ctx context.Context, points []Point) (s *stage, err error) {
-	s = &stage{targets: map[string]target{}}
+func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage, err error) {
+	s = &testStage{targets: map[string]target{}}
 	defer func() {
 		if err != nil {
-			s.stop()
+			s.stopAll()
 		}
 	}()
 	needs := func(yardstick string) bool {
 		return slices.ContainsFunc(points, func(p Point) bool { return slices.Contains(p.yardsticks(), yardstick) })
 	}
-	add := func(p *peer, targets map[string]endpoint) {
-		s.peers = append(s.peers, p)
+	add := func(p *childProcess, targets map[string]endpoint) {
+		s.processes = append(s.processes, p)
 		for name, e := range targets {
 			s.targets[name] = target{p, e}
 		}
@@ -124,8 +124,8 @@ func (r *run) startCalls(ctx context.Context, points []Point) (s *stage, err err
 		}
 		add(p, map[string]endpoint{Raw: to[0]})
 	}
-	known := []server{{ID: eraLegacy, URL: at[0].url()}, {ID: eraModern, URL: at[1].url()}}
-	for name, argv := range map[string][]string{Ungated: r.opt.Ungated, Twin: r.opt.Twin} {
+	known := []serverSpec{{ID: eraLegacy, URL: at[0].url()}, {ID: eraModern, URL: at[1].url()}}
+	for name, argv := range map[string][]string{Ungated: r.options.Ungated, Twin: r.options.Twin} {
 		if !needs(name) {
 			continue
 		}
@@ -133,51 +133,51 @@ func (r *run) startCalls(ctx context.Context, points []Point) (s *stage, err err
 		if err != nil {
 			return s, err
 		}
-		add(in.peer, map[string]endpoint{name: in.endpoint})
+		add(in.childProcess, map[string]endpoint{name: in.endpoint})
 		if err := r.addServers(ctx, in, known); err != nil {
 			return s, err
 		}
 	}
 	if slices.ContainsFunc(points, func(p Point) bool { return p.Via == viaStdio }) {
-		if err := os.MkdirAll(r.marks(), 0o700); err != nil {
+		if err := os.MkdirAll(r.marksDir(), 0o700); err != nil {
 			return s, junctor.Errorf(junctor.CodeUnavailable, "cannot make a directory: %w", err)
 		}
-		known = append(known, server{ID: commandServer, Command: r.child("upstream", "-stdio", "-mark", r.marks(), eraLegacy+":10")})
+		known = append(known, serverSpec{ID: commandServer, Command: r.childArgv("upstream", "-stdio", "-mark", r.marksDir(), eraLegacy+":10")})
 	}
-	in, err := r.startKnowing(ctx, filepath.Join(r.dir, "calls"), known)
+	in, err := r.startWithServers(ctx, filepath.Join(r.dir, "calls"), known)
 	if err != nil {
 		return s, err
 	}
-	add(in.peer, map[string]endpoint{Junctor: in.endpoint})
-	if err := r.memory(ctx, "memory, idle", in.Pid(), Goal{AtMost: mostIdle, Fails: failIdle}); err != nil {
+	add(in.childProcess, map[string]endpoint{Junctor: in.endpoint})
+	if err := r.measureIdleMemory(ctx, "memory, idle", in.Pid(), Goal{AtMost: maxIdle, Fails: failIdle}); err != nil {
 		return s, err
 	}
-	if _, err := r.children(); err != nil { // those of the probe do not count
+	if _, err := r.countChildren(); err != nil { // those of the probe do not count
 		return s, junctor.Errorf(junctor.CodeUnavailable, "cannot read what the command left: %w", err)
 	}
 	return s, r.startLoad(ctx, s)
 }
 
-// marks is where each start of the command leaves a file.
-func (r *run) marks() string { return filepath.Join(r.dir, "marks") }
+// marksDir is where each start of the command leaves a file.
+func (r *benchRun) marksDir() string { return filepath.Join(r.dir, "marks") }
 
-// children is how many processes of the command were started since it was last
+// countChildren is how many processes of the command were started since it was last
 // asked.
-func (r *run) children() (int, error) {
-	all, err := os.ReadDir(r.marks())
+func (r *benchRun) countChildren() (int, error) {
+	all, err := os.ReadDir(r.marksDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	for _, f := range all {
-		err = errors.Join(err, os.Remove(filepath.Join(r.marks(), f.Name())))
+		err = errors.Join(err, os.Remove(filepath.Join(r.marksDir(), f.Name())))
 	}
 	return len(all), err
 }
 
-// startKnowing starts Junctor on a data directory that holds these servers, as
+// startWithServers starts Junctor on a data directory that holds these servers, as
 // after any restart: it is started, told of them, and started again.
-func (r *run) startKnowing(ctx context.Context, data string, known []server) (*instance, error) {
-	in, err := r.startInstance(ctx, Junctor, r.opt.Junctor, data, nil)
+func (r *benchRun) startWithServers(ctx context.Context, data string, known []serverSpec) (*instance, error) {
+	in, err := r.startInstance(ctx, Junctor, r.options.Junctor, data, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -186,10 +186,10 @@ func (r *run) startKnowing(ctx context.Context, data string, known []server) (*i
 	if err != nil {
 		return nil, err
 	}
-	return r.startInstance(ctx, Junctor, r.opt.Junctor, data, nil)
+	return r.startInstance(ctx, Junctor, r.options.Junctor, data, nil)
 }
 
-// servers is how many servers a list is joined from.
-const servers = 10
+// serverCount is how many servers a list is joined from.
+const serverCount = 10
 
 func serverName(i int) string { return fmt.Sprintf("s%d", i) }

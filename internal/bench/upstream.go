@@ -201,7 +201,7 @@ func runUpstream(ctx context.Context, specs []string, stdio bool, mark string, i
 		return junctor.Errorf(junctor.CodeInvalid, "upstream needs a server, such as %s:10", eraLegacy)
 	}
 	if !stdio {
-		return serve(ctx, handlers, in, out)
+		return serveHandlers(ctx, handlers, in, out)
 	}
 	if mark != "" {
 		if err := os.WriteFile(filepath.Join(mark, strconv.Itoa(os.Getpid())), nil, 0o600); err != nil {
