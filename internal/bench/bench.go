@@ -152,7 +152,7 @@ func (r *benchRun) measureAll(ctx context.Context) error {
 	if _, err := proc.Busy(); err != nil {
 		r.report.Notes = append(r.report.Notes, "CPU, memory and the work of strangers were not measured: "+err.Error())
 	}
-	if r.plan.has(nameReady) {
+	if r.plan.includes(nameReady) {
 		if err := r.measureStarts(ctx); err != nil {
 			return err
 		}
@@ -165,13 +165,13 @@ func (r *benchRun) measureAll(ctx context.Context) error {
 			return err
 		}
 	}
-	r.report.conclude()
+	r.report.concludeRun()
 	return nil
 }
 
 // measureCalls measures the points that call.
 func (r *benchRun) measureCalls(ctx context.Context) error {
-	points := r.plan.calls()
+	points := r.plan.callPoints()
 	if len(points) == 0 {
 		return nil
 	}

@@ -47,7 +47,7 @@ func runChild(ctx context.Context, args []string, in io.Reader, out io.Writer) e
 	}
 	switch args[0] {
 	case "echo":
-		return serveHandlers(ctx, []http.Handler{&echo{}}, in, out)
+		return serveHandlers(ctx, []http.Handler{&echoServer{}}, in, out)
 	case "upstream":
 		return runUpstream(ctx, flags.Args(), *stdio, *mark, in, out)
 	case "rev":
@@ -56,7 +56,7 @@ func runChild(ctx context.Context, args []string, in io.Reader, out io.Writer) e
 		}
 		handlers := make([]http.Handler, flags.NArg())
 		for i, to := range flags.Args() {
-			handlers[i] = newRev(to)
+			handlers[i] = newReverseProxy(to)
 		}
 		return serveHandlers(ctx, handlers, in, out)
 	case "silent":

@@ -17,20 +17,20 @@ type endpoint struct {
 	Key  string `json:"key,omitempty"` // sent as a bearer token
 }
 
-func (e endpoint) url() string { return "http://" + e.Addr + e.Path }
+func (e endpoint) buildURL() string { return "http://" + e.Addr + e.Path }
 
 // conn is one client connection. Requests are prepared bytes and answers are
 // parsed no further than needed: the load generator shares the machine with
 // what it measures. A request is never sent twice.
 type conn struct {
-	addr  string
-	nc    net.Conn    // nil while closed
-	leave func() bool // ends the watch over the context
-	br    *bufio.Reader
-	buf   []byte
+	addr      string
+	netConn   net.Conn    // nil while closed
+	stopWatch func() bool // ends the watch over the context
+	reader    *bufio.Reader
+	buf       []byte
 }
 
-func dial(ctx context.Context, addr string, deadline time.Time) (*conn, error) {
+func dialConn(ctx context.Context, addr string, deadline time.Time) (*conn, error) {
 	c := &conn{addr: addr}
 	return c, c.redial(ctx, deadline)
 }
@@ -49,42 +49,42 @@ func (c *conn) redial(ctx context.Context, deadline time.Time) error {
 		_ = nc.Close()
 		return err
 	}
-	c.nc = nc
-	c.leave = context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
-	if c.br == nil {
-		c.br = bufio.NewReaderSize(nc, 64<<10)
+	c.netConn = nc
+	c.stopWatch = context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+	if c.reader == nil {
+		c.reader = bufio.NewReaderSize(nc, 64<<10)
 	}
-	c.br.Reset(nc)
+	c.reader.Reset(nc)
 	return nil
 }
 
 func (c *conn) close() {
-	if c.nc != nil {
-		c.leave()
-		_ = c.nc.Close()
-		c.nc = nil
+	if c.netConn != nil {
+		c.stopWatch()
+		_ = c.netConn.Close()
+		c.netConn = nil
 	}
 }
 
 // exchange sends a whole HTTP request and reads the answer, which is valid
 // until the next exchange.
 func (c *conn) exchange(req []byte) (answer, error) {
-	if c.nc == nil {
+	if c.netConn == nil {
 		return answer{}, net.ErrClosed
 	}
-	if _, err := c.nc.Write(req); err != nil {
+	if _, err := c.netConn.Write(req); err != nil {
 		c.close()
 		return answer{}, err
 	}
-	a, err := readAnswer(c.br, c.buf)
+	a, err := readAnswer(c.reader, c.buf)
 	if cap(a.body) > cap(c.buf) {
 		c.buf = a.body[:0]
 	}
 	if err != nil {
 		c.close()
-		return a, unexpected(err)
+		return a, asUnexpectedEOF(err)
 	}
-	if a.last {
+	if a.closesConn {
 		c.close()
 	}
 	return a, nil
@@ -103,7 +103,7 @@ func (c *conn) handshake(e endpoint, version string) (session, error) {
 		return s, nil
 	}
 	hello := fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}}`, version, clientInfo)
-	a, err := c.exchange(post(e, session{}, "", "", []byte(hello)))
+	a, err := c.exchange(buildPost(e, session{}, "", "", []byte(hello)))
 	if err != nil {
 		return s, fmt.Errorf("initialize: %w", err)
 	}
@@ -112,11 +112,11 @@ func (c *conn) handshake(e endpoint, version string) (session, error) {
 			ProtocolVersion string `json:"protocolVersion"`
 		} `json:"result"`
 	}
-	if err := json.Unmarshal(a.message(), &m); err != nil || a.status != 200 || m.Result == nil {
+	if err := json.Unmarshal(a.jsonMessage(), &m); err != nil || a.status != 200 || m.Result == nil {
 		return s, fmt.Errorf("initialize: status %d, answer %.200q", a.status, a.body)
 	}
 	s.version, s.id = m.Result.ProtocolVersion, a.session
-	a, err = c.exchange(post(e, s, "", "", []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)))
+	a, err = c.exchange(buildPost(e, s, "", "", []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)))
 	if err != nil {
 		return s, fmt.Errorf("notifications/initialized: %w", err)
 	}
@@ -129,12 +129,12 @@ func (c *conn) handshake(e endpoint, version string) (session, error) {
 // clientInfo is how the load generator presents itself.
 const clientInfo = `{"name":"junctor-bench","version":"1"}`
 
-// meta is what each request of the modern era carries.
-const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + versionModern + `","io.modelcontextprotocol/clientInfo":` + clientInfo + `,"io.modelcontextprotocol/clientCapabilities":{}}`
+// modernMeta is what each request of the modern era carries.
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + versionModern + `","io.modelcontextprotocol/clientInfo":` + clientInfo + `,"io.modelcontextprotocol/clientCapabilities":{}}`
 
-// post makes a whole HTTP request. method and name go into the headers of the
+// buildPost makes a whole HTTP request. method and name go into the headers of the
 // modern era, which repeat what the body says.
-func post(e endpoint, s session, method, name string, body []byte) []byte {
+func buildPost(e endpoint, s session, method, name string, body []byte) []byte {
 	b := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n", e.Path, e.Addr)
 	header := func(name, value string) {
 		if value != "" {

@@ -12,9 +12,9 @@ import (
 // maxBody is the largest request that the yardsticks take.
 const maxBody = 16 << 20
 
-// echo is the yardstick "raw": the least a Go programmer would write to answer
+// echoServer is the yardstick "raw": the least a Go programmer would write to answer
 // these calls with net/http and encoding/json. It checks nothing.
-type echo struct {
+type echoServer struct {
 	sessions atomic.Uint64
 }
 
@@ -55,7 +55,7 @@ type echoWelcome struct {
 	ServerInfo      map[string]string `json:"serverInfo"`
 }
 
-func (s *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *echoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
@@ -97,11 +97,11 @@ func (s *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	send(w, b)
+	sendJSON(w, b)
 }
 
-// send writes a JSON answer that stands in parts.
-func send(w http.ResponseWriter, parts ...[]byte) {
+// sendJSON writes a JSON answer that stands in parts.
+func sendJSON(w http.ResponseWriter, parts ...[]byte) {
 	n := 0
 	for _, b := range parts {
 		n += len(b)

@@ -5,8 +5,8 @@ import "fmt"
 // band is how far a yardstick may seem to differ from itself before a
 // measurement beside it says nothing.
 const (
-	bandLow  = 0.8
-	bandHigh = 1.25
+	controlLow  = 0.8
+	controlHigh = 1.25
 )
 
 // Verdict is how a value stands to its goal.
@@ -29,10 +29,10 @@ type Goal struct {
 	Fails   float64 `json:"fails_beyond"`
 }
 
-// judge compares a median with the goal; control may be nil where there is none.
-func (g Goal) judge(value Stat, control *Stat) Verdict {
+// judgeValue compares a median with the goal; control may be nil where there is none.
+func (g Goal) judgeValue(value Stat, control *Stat) Verdict {
 	switch {
-	case value.N == 0, control != nil && (control.N == 0 || control.Median < bandLow || control.Median > bandHigh):
+	case value.N == 0, control != nil && (control.N == 0 || control.Median < controlLow || control.Median > controlHigh):
 		return Inconclusive
 	case g.AtLeast > 0 && value.Median >= g.AtLeast, g.AtLeast == 0 && value.Median <= g.AtMost:
 		return OK
@@ -42,7 +42,7 @@ func (g Goal) judge(value Stat, control *Stat) Verdict {
 	return Miss
 }
 
-func (g Goal) text() string {
+func (g Goal) formatLimit() string {
 	if g.AtLeast > 0 {
 		return fmt.Sprintf(">= %g", g.AtLeast)
 	}
@@ -60,8 +60,8 @@ type Line struct {
 	Disturbed bool    `json:"disturbed,omitempty"` // strangers kept the machine busy meanwhile
 }
 
-// decimals are those that the metric's values have.
-func (l Line) decimals() int {
+// decimalPlaces are those that the metric's values have.
+func (l Line) decimalPlaces() int {
 	if l.Goal != nil && l.Goal.Measure != "" {
 		return 2
 	}

@@ -13,8 +13,8 @@ import (
 // measureLists measures everything about one number of tools, joined from ten servers:
 // the list itself, the first one after a change, memory, and starts.
 func (r *benchRun) measureLists(ctx context.Context, tools int, large bool) (err error) {
-	points := r.plan.lists(tools)
-	start, change := r.plan.has(fmt.Sprintf("%s %d", nameStart, tools)), large && r.plan.has(fmt.Sprintf("%s %d", nameChange, tools))
+	points := r.plan.listPoints(tools)
+	start, change := r.plan.includes(fmt.Sprintf("%s %d", nameStart, tools)), large && r.plan.includes(fmt.Sprintf("%s %d", nameChange, tools))
 	if len(points) == 0 && !start && !change {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (r *benchRun) measureLists(ctx context.Context, tools int, large bool) (err
 	s.processes = append(s.processes, mortal)
 	var known []serverSpec
 	for i, e := range append(at[2:], last[0]) {
-		known = append(known, serverSpec{ID: serverName(i), URL: e.url()})
+		known = append(known, serverSpec{ID: serverName(i), URL: e.buildURL()})
 	}
 	data := filepath.Join(r.dir, "lists"+strconv.Itoa(tools))
 	in, err := r.startWithServers(ctx, data, known)
@@ -86,7 +86,7 @@ func (r *benchRun) measureInstance(ctx context.Context, s *testStage, in *instan
 
 // measureChanges times the first list after a server went and after it came back.
 func (r *benchRun) measureChanges(ctx context.Context, in *instance, tools int) error {
-	c, err := dial(ctx, in.endpoint.Addr, time.Now().Add(startTimeout))
+	c, err := dialConn(ctx, in.endpoint.Addr, time.Now().Add(startTimeout))
 	if err != nil {
 		return r.processError(Junctor, "does not answer", err)
 	}
@@ -158,7 +158,7 @@ func (r *benchRun) measureListStart(ctx context.Context, name, data string, tool
 // expectTools asks once for the list and wants all tools in it.
 func expectTools(tools int) func(context.Context, endpoint) error {
 	return func(ctx context.Context, e endpoint) error {
-		c, err := dial(ctx, e.Addr, time.Now().Add(answerTimeout))
+		c, err := dialConn(ctx, e.Addr, time.Now().Add(answerTimeout))
 		if err != nil {
 			return err
 		}
@@ -173,12 +173,12 @@ func expectTools(tools int) func(context.Context, endpoint) error {
 
 // countTools lists the tools, without a session, and counts those of upstreams.
 func (c *conn) countTools(e endpoint) (int, error) {
-	a, err := c.exchange(post(e, session{version: versionModern}, methodList, "", []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`)))
+	a, err := c.exchange(buildPost(e, session{version: versionModern}, methodList, "", []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+modernMeta+`}}`)))
 	if err != nil {
 		return 0, err
 	}
 	if a.status != 200 {
 		return 0, fmt.Errorf("tools/list: status %d, %.200q", a.status, a.body)
 	}
-	return bytes.Count(a.body, []byte(toolAbout)), nil
+	return bytes.Count(a.body, []byte(toolDescription)), nil
 }

@@ -82,7 +82,7 @@ func (j job) runLoad(ctx context.Context) (reading, error) {
 	limit := time.Now().Add(j.Warmup + j.Duration + answerTimeout)
 	workers := make([]*worker, j.Conns)
 	for i := range workers {
-		c, err := dial(ctx, j.Endpoint.Addr, limit)
+		c, err := dialConn(ctx, j.Endpoint.Addr, limit)
 		if err != nil {
 			return reading{}, err
 		}
@@ -112,7 +112,7 @@ func (j job) runLoad(ctx context.Context) (reading, error) {
 // callUntil calls until end. Ids are step apart, so that no two workers share one.
 func (w *worker) callUntil(ctx context.Context, first, step uint64, begin, end, limit time.Time) {
 	for id := firstID + first; ; id += step {
-		w.req.stamp(id)
+		w.req.writeID(id)
 		t0 := time.Now()
 		if !t0.Before(end) || ctx.Err() != nil {
 			return
@@ -120,12 +120,12 @@ func (w *worker) callUntil(ctx context.Context, first, step uint64, begin, end, 
 		a, err := w.conn.exchange(w.req.bytes)
 		t1 := time.Now()
 		switch o := w.countAnswer(a, err); {
-		case o != right:
+		case o != outcomeRight:
 			waitFor(ctx, failureDelay)
 		case !t1.Before(begin) && !t1.After(end):
 			w.latency = append(w.latency, t1.Sub(t0))
 		}
-		if w.conn.nc == nil {
+		if w.conn.netConn == nil {
 			if err := w.conn.redial(ctx, limit); err != nil {
 				waitFor(ctx, failureDelay)
 			}
@@ -135,19 +135,19 @@ func (w *worker) callUntil(ctx context.Context, first, step uint64, begin, end, 
 
 // countAnswer judges an exchange and remembers the first that was not right.
 func (w *worker) countAnswer(a answer, err error) outcome {
-	o := failed
+	o := outcomeFailed
 	if err == nil {
-		o = w.req.judge(a)
+		o = w.req.judgeAnswer(a)
 	}
 	switch o {
-	case right:
+	case outcomeRight:
 		w.answers.Right++
 		return o
-	case failed:
+	case outcomeFailed:
 		w.answers.Failed++
-	case wrong:
+	case outcomeWrong:
 		w.answers.Wrong++
-	case crossed:
+	case outcomeCrossed:
 		w.answers.Crossed++
 	}
 	if w.answers.Problem == "" && err != nil {
@@ -210,7 +210,7 @@ func (j job) summarizeWorkers(workers []*worker, cpu time.Duration, rss uint64) 
 	slices.Sort(latency)
 	r.Calls = len(latency)
 	r.PerSecond = float64(r.Calls) / j.Duration.Seconds()
-	r.P50, r.P99 = toMicros(percentile(latency, 0.5)), toMicros(percentile(latency, 0.99))
+	r.P50, r.P99 = toMicros(percentileOf(latency, 0.5)), toMicros(percentileOf(latency, 0.99))
 	if r.Answers.Right > 0 && cpu > 0 {
 		r.CPU = toMicros(cpu) / float64(r.Answers.Right)
 	}

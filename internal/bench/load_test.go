@@ -20,7 +20,7 @@ import (
 func aJob(srv *httptest.Server, version string, conns int) job {
 	return job{
 		Endpoint: endpoint{Addr: srv.Listener.Addr().String(), Path: "/mcp"},
-		Version:  version, Method: methodCall, Tool: toolEcho, Argument: toolText, ArgBytes: 200,
+		Version:  version, Method: methodCall, Tool: toolEcho, Argument: toolArgument, ArgBytes: 200,
 		Conns: conns, Run: "cafe0000", Warmup: 5 * time.Millisecond, Duration: 60 * time.Millisecond,
 	}
 }
@@ -59,7 +59,7 @@ func inPieces(w http.ResponseWriter, text string) {
 func TestLoadCountsRightAnswers(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter, string){
-		"length": func(w http.ResponseWriter, right string) { send(w, []byte(right)) },
+		"length": func(w http.ResponseWriter, right string) { sendJSON(w, []byte(right)) },
 		"chunks": inPieces,
 		"stream": func(w http.ResponseWriter, right string) {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -67,7 +67,7 @@ func TestLoadCountsRightAnswers(t *testing.T) {
 		},
 		"close": func(w http.ResponseWriter, right string) {
 			w.Header().Set("Connection", "close")
-			send(w, []byte(right))
+			sendJSON(w, []byte(right))
 		},
 	} {
 		for _, version := range []string{versionLegacy, versionModern} {
@@ -98,7 +98,7 @@ func TestLoadCountsWhatIsNotRight(t *testing.T) {
 		text := last
 		last = right
 		mu.Unlock()
-		send(w, []byte(text))
+		sendJSON(w, []byte(text))
 	}
 	for _, c := range []struct {
 		name   string
@@ -106,11 +106,11 @@ func TestLoadCountsWhatIsNotRight(t *testing.T) {
 		kind   func(Answers) int
 		say    string
 	}{
-		{"wrong", func(w http.ResponseWriter, _ string) { send(w, []byte(`{"result":{"content":[]}}`)) }, func(a Answers) int { return a.Wrong }, "content"},
+		{"wrong", func(w http.ResponseWriter, _ string) { sendJSON(w, []byte(`{"result":{"content":[]}}`)) }, func(a Answers) int { return a.Wrong }, "content"},
 		{"crossed", swap, func(a Answers) int { return a.Crossed }, "cafe0000"},
 		{"status", func(w http.ResponseWriter, _ string) { http.Error(w, "full", http.StatusServiceUnavailable) }, func(a Answers) int { return a.Failed }, "status 503"},
 		{"tool error", func(w http.ResponseWriter, right string) {
-			send(w, []byte(strings.Replace(right, `"result":{`, `"result":{"isError":true,`, 1)))
+			sendJSON(w, []byte(strings.Replace(right, `"result":{`, `"result":{"isError":true,`, 1)))
 		}, func(a Answers) int { return a.Failed }, "isError"},
 		{"cut", func(w http.ResponseWriter, right string) {
 			w.Header().Set("Content-Length", "5000")
@@ -147,7 +147,7 @@ func TestLoadSeesOneBadAnswer(t *testing.T) {
 		if bad {
 			panic(http.ErrAbortHandler)
 		}
-		send(w, []byte(right))
+		sendJSON(w, []byte(right))
 	})
 	j := aJob(srv, versionLegacy, 1)
 	j.Duration = 200 * time.Millisecond
@@ -256,7 +256,7 @@ func TestExchangeHasADeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	c, err := dial(t.Context(), l.Addr().String(), time.Now().Add(time.Second))
+	c, err := dialConn(t.Context(), l.Addr().String(), time.Now().Add(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

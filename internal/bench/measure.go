@@ -95,13 +95,13 @@ func (r *benchRun) addComparison(name, unit string, value Stat) {
 }
 
 func (r *benchRun) printFigure(l Line) {
-	r.printLine("%s: %s %s", l.Name, l.Value.text(l.decimals()), l.Metric)
+	r.printLine("%s: %s %s", l.Name, l.Value.formatRange(l.decimalPlaces()), l.Metric)
 }
 
 // measurePoint measures all targets in rounds and adds what comes out to the report.
 func (r *benchRun) measurePoint(ctx context.Context, s *testStage, p Point) error {
 	res := PointResult{Point: p}
-	var rounds []round
+	var rounds []roundReadings
 	for i := range r.options.Rounds {
 		r.showProgress("%s: round %d of %d", p.Name, i+1, r.options.Rounds)
 		one, err := r.measureQuietRound(ctx, s, p, &res)
@@ -111,15 +111,15 @@ func (r *benchRun) measurePoint(ctx context.Context, s *testStage, p Point) erro
 		rounds = append(rounds, one)
 		res.peaks = append(res.peaks, toMebibytes(one.junctor.RSS))
 	}
-	res.Other = over(rounds, func(one round) float64 { return one.other })
-	res.addTarget(Junctor, rounds, func(one round) reading { return one.junctor })
+	res.Other = summarizeRounds(rounds, func(one roundReadings) float64 { return one.otherCores })
+	res.addTarget(Junctor, rounds, func(one roundReadings) reading { return one.junctor })
 	for _, yard := range slices.Backward(p.yardsticks()) {
-		res.addTarget(yard, rounds, func(one round) reading { return one.before[yard] })
+		res.addTarget(yard, rounds, func(one roundReadings) reading { return one.before[yard] })
 	}
 	r.report.Points = append(r.report.Points, res)
 	for _, yard := range p.yardsticks() {
 		row := r.report.addRow(p, yard, rounds, res.Other)
-		r.printLine("%s, of %s: calls/s %s, p50 %s, CPU %s", p.Name, yard, row.Ratio.Throughput.text(2), row.Ratio.P50.text(2), row.Ratio.CPU.text(2))
+		r.printLine("%s, of %s: calls/s %s, p50 %s, CPU %s", p.Name, yard, row.Ratio.Throughput.formatRange(2), row.Ratio.P50.formatRange(2), row.Ratio.CPU.formatRange(2))
 	}
 	if p.Via != viaStdio {
 		return nil
@@ -133,23 +133,23 @@ func (r *benchRun) measurePoint(ctx context.Context, s *testStage, p Point) erro
 	return nil
 }
 
-func (res *PointResult) addTarget(name string, rounds []round, of func(round) reading) {
-	m := measure(rounds, func(one round, value func(reading) float64) float64 { return nanUnlessPositive(value(of(one))) })
-	res.Targets = append(res.Targets, TargetResult{Name: name, Measures: m, Memory: over(rounds, func(one round) float64 { return nanUnlessPositive(toMebibytes(of(one).RSS)) })})
+func (res *PointResult) addTarget(name string, rounds []roundReadings, of func(roundReadings) reading) {
+	m := measureRounds(rounds, func(one roundReadings, value func(reading) float64) float64 { return nanUnlessPositive(value(of(one))) })
+	res.Targets = append(res.Targets, TargetResult{Name: name, Measures: m, Memory: summarizeRounds(rounds, func(one roundReadings) float64 { return nanUnlessPositive(toMebibytes(of(one).RSS)) })})
 }
 
 // measureQuietRound measures a round again while strangers keep the machine busy, and
 // keeps the least disturbed try. Answers count in all of them.
-func (r *benchRun) measureQuietRound(ctx context.Context, s *testStage, p Point, res *PointResult) (best round, err error) {
+func (r *benchRun) measureQuietRound(ctx context.Context, s *testStage, p Point, res *PointResult) (best roundReadings, err error) {
 	for try := range r.options.Tries {
 		one, err := r.measureRound(ctx, s, p, &res.Answers)
 		if err != nil {
 			return one, err
 		}
-		if try == 0 || one.other < best.other {
+		if try == 0 || one.otherCores < best.otherCores {
 			best = one
 		}
-		if !(best.other > disturbedCores) { // nor where it cannot be known
+		if !(best.otherCores > disturbedCores) { // nor where it cannot be known
 			break
 		}
 		if try+1 < r.options.Tries {
@@ -160,8 +160,8 @@ func (r *benchRun) measureQuietRound(ctx context.Context, s *testStage, p Point,
 }
 
 // measureRound measures the yardsticks, Junctor, and the yardsticks the other way round.
-func (r *benchRun) measureRound(ctx context.Context, s *testStage, p Point, answers *Answers) (round, error) {
-	one := round{before: make(map[string]reading), after: make(map[string]reading)}
+func (r *benchRun) measureRound(ctx context.Context, s *testStage, p Point, answers *Answers) (roundReadings, error) {
+	one := roundReadings{before: make(map[string]reading), after: make(map[string]reading)}
 	other := watchOtherLoad()
 	take := func(name string) (reading, error) {
 		m, err := r.takeReading(s, p, name)
@@ -186,7 +186,7 @@ func (r *benchRun) measureRound(ctx context.Context, s *testStage, p Point, answ
 			return one, err
 		}
 	}
-	one.other = other()
+	one.otherCores = other()
 	return one, nil
 }
 
@@ -195,7 +195,7 @@ func (r *benchRun) takeReading(s *testStage, p Point, name string) (reading, err
 	var m reading
 	at, tool := s.targetFor(name, p)
 	if err := s.jobs.Encode(job{
-		Endpoint: at.endpoint, Version: p.Version, Method: p.Method, Tool: tool, Argument: toolText, ArgBytes: p.ArgBytes,
+		Endpoint: at.endpoint, Version: p.Version, Method: p.Method, Tool: tool, Argument: toolArgument, ArgBytes: p.ArgBytes,
 		Conns: p.Conns, Run: randomKey()[:8], Warmup: r.options.Duration / 4, Duration: r.options.Duration, PID: at.Pid(),
 	}); err != nil {
 		return m, r.processError("load", "does not take work", err)

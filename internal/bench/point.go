@@ -41,8 +41,8 @@ type Point struct {
 	goals []Goal
 }
 
-// era is the name of the point's era.
-func (p Point) era() string {
+// eraName is the name of the point's era.
+func (p Point) eraName() string {
 	if p.Version == versionModern {
 		return eraModern
 	}
@@ -63,12 +63,12 @@ func (p Point) yardsticks() []string {
 	return []string{Rev, Direct}
 }
 
-// points is all load that is measured, in order, with lists of two lengths.
-func points(small, large int) []Point {
+// listPoints is all load that is measured, in order, with lists of two lengths.
+func listPoints(small, large int) []Point {
 	var all []Point
 	call := func(via, prefix, version string, bytes int, size string, conns int, goals ...Goal) {
 		p := Point{Via: via, Version: version, Method: methodCall, ArgBytes: bytes, Conns: conns, goals: goals}
-		p.Name = fmt.Sprintf("%s%s C=%d %s", prefix, size, conns, p.era())
+		p.Name = fmt.Sprintf("%s%s C=%d %s", prefix, size, conns, p.eraName())
 		all = append(all, p)
 	}
 	both := []string{versionLegacy, versionModern}
@@ -100,7 +100,7 @@ func points(small, large int) []Point {
 	for _, tools := range []int{small, large} {
 		for _, v := range both {
 			p := Point{Via: viaList, Version: v, Method: methodList, Tools: tools, Conns: 1}
-			p.Name = fmt.Sprintf("list %d %s", tools, p.era())
+			p.Name = fmt.Sprintf("list %d %s", tools, p.eraName())
 			if tools == large {
 				p.goals = []Goal{{Measure: P50, Against: Direct, AtMost: 2, Fails: 3}}
 			}
@@ -138,7 +138,7 @@ func newPlan(small, large int, words []string) plan {
 			p.names = append(p.names, name)
 		}
 	}
-	for _, point := range points(small, large) {
+	for _, point := range listPoints(small, large) {
 		if chosen(point.Name) {
 			p.points = append(p.points, point)
 		}
@@ -148,7 +148,7 @@ func newPlan(small, large int, words []string) plan {
 
 func allNames(small, large int) []string {
 	names := []string{nameReady}
-	for _, p := range points(small, large) {
+	for _, p := range listPoints(small, large) {
 		names = append(names, p.Name)
 	}
 	for _, tools := range []int{small, large} {
@@ -157,15 +157,17 @@ func allNames(small, large int) []string {
 	return append(names, fmt.Sprintf("%s %d", nameChange, large))
 }
 
-func (p plan) has(name string) bool { return slices.Contains(p.names, name) }
+func (p plan) includes(name string) bool { return slices.Contains(p.names, name) }
 
-// calls are the points that need servers to call; lists those with so many tools.
-func (p plan) calls() []Point { return p.where(func(p Point) bool { return p.Via != viaList }) }
-
-func (p plan) lists(tools int) []Point {
-	return p.where(func(p Point) bool { return p.Via == viaList && p.Tools == tools })
+// callPoints are the points that need servers to call; lists those with so many tools.
+func (p plan) callPoints() []Point {
+	return p.filterPoints(func(p Point) bool { return p.Via != viaList })
 }
 
-func (p plan) where(is func(Point) bool) []Point {
+func (p plan) listPoints(tools int) []Point {
+	return p.filterPoints(func(p Point) bool { return p.Via == viaList && p.Tools == tools })
+}
+
+func (p plan) filterPoints(is func(Point) bool) []Point {
 	return slices.DeleteFunc(slices.Clone(p.points), func(p Point) bool { return !is(p) })
 }

@@ -166,7 +166,7 @@ func (r *benchRun) awaitReady(ctx context.Context, name string, in *instance, li
 
 // askReady asks /readyz once.
 func askReady(ctx context.Context, e endpoint) error {
-	c, err := dial(ctx, e.Addr, time.Now().Add(answerTimeout))
+	c, err := dialConn(ctx, e.Addr, time.Now().Add(answerTimeout))
 	if err != nil {
 		return err
 	}

@@ -59,17 +59,17 @@ type TargetResult struct {
 func (r *Report) Failed() bool { return len(r.Failures) > 0 }
 
 // addRow adds what Junctor is beside one yardstick at a point, and judges it.
-func (r *Report) addRow(p Point, yardstick string, rounds []round, other Stat) Row {
-	row := Row{Name: p.Name, Against: yardstick, Rounds: len(rounds), Ratio: ratios(rounds, yardstick), Control: control(rounds, yardstick)}
+func (r *Report) addRow(p Point, yardstick string, rounds []roundReadings, other Stat) Row {
+	row := Row{Name: p.Name, Against: yardstick, Rounds: len(rounds), Ratio: computeRatios(rounds, yardstick), Control: computeControl(rounds, yardstick)}
 	r.Rows = append(r.Rows, row)
 	for _, g := range p.goals {
 		if g.Against != yardstick {
 			continue
 		}
-		value, c := row.Ratio.of(g.Measure), row.Control.of(g.Measure)
+		value, c := row.Ratio.statOf(g.Measure), row.Control.statOf(g.Measure)
 		r.Lines = append(r.Lines, Line{
 			Name: p.Name, Metric: string(g.Measure) + " of " + yardstick, Value: value, Control: &c, Goal: &g,
-			Verdict: g.judge(value, &c), Disturbed: other.N > 0 && other.Median > disturbedCores,
+			Verdict: g.judgeValue(value, &c), Disturbed: other.N > 0 && other.Median > disturbedCores,
 		})
 	}
 	return row
@@ -79,16 +79,16 @@ func (r *Report) addRow(p Point, yardstick string, rounds []round, other Stat) R
 func (r *Report) addFigure(name, unit string, value Stat, goal *Goal) Line {
 	l := Line{Name: name, Metric: unit, Value: value, Goal: goal}
 	if goal != nil {
-		l.Verdict = goal.judge(value, nil)
+		l.Verdict = goal.judgeValue(value, nil)
 	}
 	r.Lines = append(r.Lines, l)
 	return l
 }
 
-// conclude adds up the answers and finds what fails: a single answer that is
+// concludeRun adds up the answers and finds what fails: a single answer that is
 // not right; a value beyond what is bearable; and, when strict, every goal that
 // was not shown to be reached.
-func (r *Report) conclude() {
+func (r *Report) concludeRun() {
 	r.Failures = []string{}
 	for _, p := range r.Points {
 		r.Answers.addCounts(p.Answers)
@@ -104,6 +104,6 @@ func (r *Report) conclude() {
 		if l.Goal == nil || l.Verdict == OK || l.Name == "answers" || !r.Strict && l.Verdict != Fail {
 			continue
 		}
-		r.Failures = append(r.Failures, fmt.Sprintf("%s: %s is %s, the goal is %s (%s)", l.Name, l.Metric, l.Value.text(l.decimals()), l.Goal.text(), l.Verdict))
+		r.Failures = append(r.Failures, fmt.Sprintf("%s: %s is %s, the goal is %s (%s)", l.Name, l.Metric, l.Value.formatRange(l.decimalPlaces()), l.Goal.formatLimit(), l.Verdict))
 	}
 }

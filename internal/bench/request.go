@@ -11,10 +11,10 @@ import (
 type outcome uint8
 
 const (
-	right   outcome = iota
-	failed          // no answer, another status than 200, or an error
-	wrong           // an answer that does not hold what was sent
-	crossed         // an answer to somebody else's call
+	outcomeRight   outcome = iota
+	outcomeFailed          // no answer, another status than 200, or an error
+	outcomeWrong           // an answer that does not hold what was sent
+	outcomeCrossed         // an answer to somebody else's call
 )
 
 // firstID has as many digits as every id that follows it, so that a request
@@ -28,11 +28,11 @@ const (
 // ids. In tools/call the argument holds the id too, which makes its text
 // unique.
 type request struct {
-	bytes  []byte
-	places []int  // where the id stands
-	want   []byte // part of bytes: what the right answer holds
-	mark   []byte // what all texts of this load begin with; nil without texts
-	also   []byte // what every right answer holds besides; nil is nothing
+	bytes        []byte
+	idOffsets    []int  // where the id stands
+	want         []byte // part of bytes: what the right answer holds
+	runMark      []byte // what all texts of this load begin with; nil without texts
+	requiredText []byte // what every right answer holds besides; nil is nothing
 }
 
 // newRequest prepares the request of one connection. run tells the texts of one
@@ -42,14 +42,14 @@ func newRequest(j job, s session, run string) *request {
 	head := `{"jsonrpc":"2.0","id":` + id + `,"method":` + strconv.Quote(j.Method) + `,"params":{`
 	modern := ""
 	if s.version >= versionModern {
-		modern = meta
+		modern = modernMeta
 	}
 	if j.Method == methodList {
-		r := &request{bytes: post(j.Endpoint, s, j.Method, "", []byte(head+modern+`}}`))}
+		r := &request{bytes: buildPost(j.Endpoint, s, j.Method, "", []byte(head+modern+`}}`))}
 		at := bytes.LastIndex(r.bytes, []byte(head)) + strings.Index(head, id)
-		r.places = []int{at}
+		r.idOffsets = []int{at}
 		r.want = r.bytes[at : at+len(id)]
-		r.also = fmt.Appendf(nil, `"name":%q`, j.Tool)
+		r.requiredText = fmt.Appendf(nil, `"name":%q`, j.Tool)
 		return r
 	}
 	mark := "~" + run + "."
@@ -62,36 +62,36 @@ func newRequest(j job, s session, run string) *request {
 		modern += ","
 	}
 	params := modern + `"name":` + strconv.Quote(j.Tool) + `,"arguments":{` + strconv.Quote(j.Argument) + `:"`
-	r := &request{bytes: post(j.Endpoint, s, j.Method, j.Tool, []byte(head+params+text+`"}}}`)), mark: []byte(mark)}
+	r := &request{bytes: buildPost(j.Endpoint, s, j.Method, j.Tool, []byte(head+params+text+`"}}}`)), runMark: []byte(mark)}
 	body := bytes.LastIndex(r.bytes, []byte(head))
 	at := body + len(head) + len(params)
-	r.places = []int{body + strings.Index(head, id), at + len(mark)}
+	r.idOffsets = []int{body + strings.Index(head, id), at + len(mark)}
 	r.want = r.bytes[at : at+len(text)]
 	return r
 }
 
-// stamp writes an id over the former one.
-func (r *request) stamp(id uint64) {
+// writeID writes an id over the former one.
+func (r *request) writeID(id uint64) {
 	var digits [20]byte
 	d := strconv.AppendUint(digits[:0], id, 10)
-	for _, at := range r.places {
+	for _, at := range r.idOffsets {
 		copy(r.bytes[at:], d)
 	}
 }
 
-// judge says what the answer is to the request as it was stamped last.
-func (r *request) judge(a answer) outcome {
+// judgeAnswer says what the answer is to the request as it was stamped last.
+func (r *request) judgeAnswer(a answer) outcome {
 	switch {
 	case a.status != 200,
 		bytes.Contains(a.body, []byte(`"isError":true`)),
 		bytes.Contains(a.body, []byte(`"error":{`)):
-		return failed
-	case bytes.Contains(a.body, r.want) && bytes.Contains(a.body, r.also):
-		return right
-	case r.mark == nil || !bytes.Contains(a.body, r.mark):
-		return wrong
-	case bytes.Contains(a.body, r.want[:len(r.mark)+idDigits]):
-		return wrong // our own text, but not all of it
+		return outcomeFailed
+	case bytes.Contains(a.body, r.want) && bytes.Contains(a.body, r.requiredText):
+		return outcomeRight
+	case r.runMark == nil || !bytes.Contains(a.body, r.runMark):
+		return outcomeWrong
+	case bytes.Contains(a.body, r.want[:len(r.runMark)+idDigits]):
+		return outcomeWrong // our own text, but not all of it
 	}
-	return crossed
+	return outcomeCrossed
 }

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// newRev is the yardstick "rev": the standard library's reverse proxy in front
+// newReverseProxy is the yardstick "rev": the standard library's reverse proxy in front
 // of addr. The request is read whole before it is passed on: a body that is
 // still being read when the answer comes is closed under the transport, which
 // then drops the answer.
-func newRev(addr string) http.Handler {
+func newReverseProxy(addr string) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: addr}) },
 		Transport: &http.Transport{
@@ -23,7 +23,7 @@ func newRev(addr string) http.Handler {
 			IdleConnTimeout:     time.Minute,
 			DisableCompression:  true,
 		},
-		BufferPool: &buffers{},
+		BufferPool: &bufferPool{},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := readBody(w, r)
@@ -36,14 +36,14 @@ func newRev(addr string) http.Handler {
 	})
 }
 
-// buffers is what the proxy copies answers through.
-type buffers struct{ pool sync.Pool }
+// bufferPool is what the proxy copies answers through.
+type bufferPool struct{ pool sync.Pool }
 
-func (b *buffers) Get() []byte {
+func (b *bufferPool) Get() []byte {
 	if p, ok := b.pool.Get().(*[]byte); ok {
 		return *p
 	}
 	return make([]byte, 32<<10)
 }
 
-func (b *buffers) Put(p []byte) { b.pool.Put(&p) }
+func (b *bufferPool) Put(p []byte) { b.pool.Put(&p) }

@@ -5,47 +5,47 @@ import (
 	"errors"
 )
 
-var errScan = errors.New("not a JSON object")
+var errNotObject = errors.New("not a JSON object")
 
-// members hands out the members of a JSON object as they stand, keys without
+// scanMembers hands out the members of a JSON object as they stand, keys without
 // their quotes, until yield says false. It finds where values end and checks
 // little else: the yardsticks must cost next to nothing.
-func members(b []byte, yield func(key, value []byte) bool) error {
-	i := space(b, 0)
+func scanMembers(b []byte, yield func(key, value []byte) bool) error {
+	i := skipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
-		return errScan
+		return errNotObject
 	}
-	for i = space(b, i+1); i < len(b) && b[i] != '}'; {
-		end := stringEnd(b, i)
+	for i = skipSpace(b, i+1); i < len(b) && b[i] != '}'; {
+		end := findStringEnd(b, i)
 		if end < 0 {
-			return errScan
+			return errNotObject
 		}
 		key := b[i+1 : end-1]
-		if i = space(b, end); i >= len(b) || b[i] != ':' {
-			return errScan
+		if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
+			return errNotObject
 		}
-		i = space(b, i+1)
-		if end = valueEnd(b, i); end < 0 {
-			return errScan
+		i = skipSpace(b, i+1)
+		if end = findValueEnd(b, i); end < 0 {
+			return errNotObject
 		}
 		if !yield(key, b[i:end]) {
 			return nil
 		}
-		if i = space(b, end); i < len(b) && b[i] == ',' {
-			i = space(b, i+1)
+		if i = skipSpace(b, end); i < len(b) && b[i] == ',' {
+			i = skipSpace(b, i+1)
 		} else if i < len(b) && b[i] != '}' {
-			return errScan
+			return errNotObject
 		}
 	}
 	if i >= len(b) {
-		return errScan
+		return errNotObject
 	}
 	return nil
 }
 
-// member is the value of one member; nil where there is none.
-func member(b []byte, name string) (value []byte) {
-	_ = members(b, func(k, v []byte) bool {
+// findMember is the value of one member; nil where there is none.
+func findMember(b []byte, name string) (value []byte) {
+	_ = scanMembers(b, func(k, v []byte) bool {
 		if string(k) == name {
 			value = v
 			return false
@@ -55,15 +55,15 @@ func member(b []byte, name string) (value []byte) {
 	return value
 }
 
-func space(b []byte, i int) int {
+func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
 	return i
 }
 
-// stringEnd is where the string that begins at i ends; -1 is nowhere.
-func stringEnd(b []byte, i int) int {
+// findStringEnd is where the string that begins at i ends; -1 is nowhere.
+func findStringEnd(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
 	}
@@ -83,16 +83,16 @@ func stringEnd(b []byte, i int) int {
 	}
 }
 
-// valueEnd is where the value that begins at i ends; -1 is nowhere.
-func valueEnd(b []byte, i int) int {
+// findValueEnd is where the value that begins at i ends; -1 is nowhere.
+func findValueEnd(b []byte, i int) int {
 	if i >= len(b) {
 		return -1
 	}
 	switch b[i] {
 	case '"':
-		return stringEnd(b, i)
+		return findStringEnd(b, i)
 	case '{', '[':
-		return nestEnd(b, i)
+		return findNestEnd(b, i)
 	}
 	end := i
 	for end < len(b) && b[end] > ' ' && b[end] != ',' && b[end] != '}' && b[end] != ']' {
@@ -104,7 +104,7 @@ func valueEnd(b []byte, i int) int {
 	return end
 }
 
-func nestEnd(b []byte, i int) int {
+func findNestEnd(b []byte, i int) int {
 	for depth := 0; i < len(b); i++ {
 		switch b[i] {
 		case '{', '[':
@@ -114,7 +114,7 @@ func nestEnd(b []byte, i int) int {
 				return i + 1
 			}
 		case '"':
-			end := stringEnd(b, i)
+			end := findStringEnd(b, i)
 			if end < 0 {
 				return -1
 			}

@@ -10,12 +10,12 @@ func TestMember(t *testing.T) {
 	t.Parallel()
 	const doc = ` { "a" : {"b":["}",{"c":"]"}]} ,"s":"x\\\"y\\\\", "n":-1.5e3,"t":true , "e":{} } `
 	for name, want := range map[string]string{"a": `{"b":["}",{"c":"]"}]}`, "s": `"x\\\"y\\\\"`, "n": `-1.5e3`, "t": `true`, "e": `{}`, "none": ``} {
-		if got := string(member([]byte(doc), name)); got != want {
+		if got := string(findMember([]byte(doc), name)); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 	for _, bad := range []string{``, `[]`, `{`, `{"a"`, `{"a":`, `{"a":1`, `{"a":"x`, `{"a":[1`, `{"a" 1}`, `{"a":1 "b":2}`, `{a:1}`, `{"a":,}`} {
-		if err := members([]byte(bad), func(_, _ []byte) bool { return true }); err == nil {
+		if err := scanMembers([]byte(bad), func(_, _ []byte) bool { return true }); err == nil {
 			t.Errorf("%s is taken for an object", bad)
 		}
 	}
@@ -31,7 +31,7 @@ func FuzzMembers(f *testing.F) {
 		var want map[string]json.RawMessage
 		valid := json.Unmarshal(doc, &want) == nil && want != nil
 		got := map[string][]byte{}
-		err := members(doc, func(k, v []byte) bool { got[string(k)] = v; return true })
+		err := scanMembers(doc, func(k, v []byte) bool { got[string(k)] = v; return true })
 		if !valid || bytes.Contains(doc, []byte(`\`)) && len(got) != len(want) { // keys are not unescaped
 			return
 		}

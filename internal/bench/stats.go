@@ -32,9 +32,9 @@ func summarize(samples []float64) Stat {
 	return Stat{N: len(v), Median: lower + (upper-lower)/2, Min: v[0], Max: v[len(v)-1]}
 }
 
-// percentile is the smallest sample that at least the share q of all samples
+// percentileOf is the smallest sample that at least the share q of all samples
 // does not exceed (nearest rank): always one that was really seen.
-func percentile(sorted []time.Duration, q float64) time.Duration {
+func percentileOf(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
 	}
@@ -63,7 +63,7 @@ type Measures struct {
 	CPU        Stat `json:"cpu"`   // per call
 }
 
-func (m Measures) of(what Measure) Stat {
+func (m Measures) statOf(what Measure) Stat {
 	switch what {
 	case Throughput:
 		return m.Throughput
@@ -79,17 +79,17 @@ func (m Measures) of(what Measure) Stat {
 	return Stat{}
 }
 
-// measure takes f of every round, for each thing that a reading holds.
-func measure(rounds []round, f func(r round, of func(reading) float64) float64) Measures {
+// measureRounds takes f of every round, for each thing that a reading holds.
+func measureRounds(rounds []roundReadings, f func(r roundReadings, of func(reading) float64) float64) Measures {
 	return Measures{
-		Throughput: over(rounds, func(r round) float64 { return f(r, func(m reading) float64 { return m.PerSecond }) }),
-		P50:        over(rounds, func(r round) float64 { return f(r, medianTime) }),
-		P99:        over(rounds, func(r round) float64 { return f(r, func(m reading) float64 { return m.P99 }) }),
-		CPU:        over(rounds, func(r round) float64 { return f(r, func(m reading) float64 { return m.CPU }) }),
+		Throughput: summarizeRounds(rounds, func(r roundReadings) float64 { return f(r, func(m reading) float64 { return m.PerSecond }) }),
+		P50:        summarizeRounds(rounds, func(r roundReadings) float64 { return f(r, medianTime) }),
+		P99:        summarizeRounds(rounds, func(r roundReadings) float64 { return f(r, func(m reading) float64 { return m.P99 }) }),
+		CPU:        summarizeRounds(rounds, func(r roundReadings) float64 { return f(r, func(m reading) float64 { return m.CPU }) }),
 	}
 }
 
-func over(rounds []round, f func(round) float64) Stat {
+func summarizeRounds(rounds []roundReadings, f func(roundReadings) float64) Stat {
 	v := make([]float64, len(rounds))
 	for i, r := range rounds {
 		v[i] = f(r)
@@ -99,47 +99,47 @@ func over(rounds []round, f func(round) float64) Stat {
 
 func medianTime(m reading) float64 { return m.P50 }
 
-// round is one pass over all targets. Junctor stands in the middle and each
+// roundReadings is one pass over all targets. Junctor stands in the middle and each
 // yardstick is measured before and after it, so that a machine that becomes
 // slower or faster meanwhile changes both sides alike.
-type round struct {
+type roundReadings struct {
 	junctor       reading
 	before, after map[string]reading // by yardstick
-	other         float64            // cores that strangers kept busy; NaN where that cannot be known
+	otherCores    float64            // cores that strangers kept busy; NaN where that cannot be known
 }
 
-// middle is a yardstick at the time of Junctor's reading: the geometric middle,
+// middleOf is a yardstick at the time of Junctor's reading: the geometric middle,
 // because ratios are what is compared.
-func (r round) middle(yardstick string, of func(reading) float64) float64 {
+func (r roundReadings) middleOf(yardstick string, of func(reading) float64) float64 {
 	return math.Sqrt(of(r.before[yardstick]) * of(r.after[yardstick]))
 }
 
-// ratios compares Junctor with a yardstick.
-func ratios(rounds []round, yardstick string) Measures {
-	m := measure(rounds, func(r round, of func(reading) float64) float64 {
-		return divide(of(r.junctor), r.middle(yardstick, of))
+// computeRatios compares Junctor with a yardstick.
+func computeRatios(rounds []roundReadings, yardstick string) Measures {
+	m := measureRounds(rounds, func(r roundReadings, of func(reading) float64) float64 {
+		return divideMeasured(of(r.junctor), r.middleOf(yardstick, of))
 	})
-	m.Added = over(rounds, func(r round) float64 {
-		direct := r.middle(Direct, medianTime)
-		return added(r.junctor.P50, r.middle(yardstick, medianTime), direct, direct)
-	})
-	return m
-}
-
-// control compares a yardstick with itself: what it shows beyond 1 is noise.
-func control(rounds []round, yardstick string) Measures {
-	m := measure(rounds, func(r round, of func(reading) float64) float64 {
-		return divide(of(r.after[yardstick]), of(r.before[yardstick]))
-	})
-	m.Added = over(rounds, func(r round) float64 {
-		return added(r.after[yardstick].P50, r.before[yardstick].P50, r.after[Direct].P50, r.before[Direct].P50)
+	m.Added = summarizeRounds(rounds, func(r roundReadings) float64 {
+		direct := r.middleOf(Direct, medianTime)
+		return compareAdded(r.junctor.P50, r.middleOf(yardstick, medianTime), direct, direct)
 	})
 	return m
 }
 
-// added compares what a and b take beyond the direct path; no number where that
+// computeControl compares a yardstick with itself: what it shows beyond 1 is noise.
+func computeControl(rounds []roundReadings, yardstick string) Measures {
+	m := measureRounds(rounds, func(r roundReadings, of func(reading) float64) float64 {
+		return divideMeasured(of(r.after[yardstick]), of(r.before[yardstick]))
+	})
+	m.Added = summarizeRounds(rounds, func(r roundReadings) float64 {
+		return compareAdded(r.after[yardstick].P50, r.before[yardstick].P50, r.after[Direct].P50, r.before[Direct].P50)
+	})
+	return m
+}
+
+// compareAdded compares what a and b take beyond the direct path; no number where that
 // was not measured.
-func added(a, b, directOfA, directOfB float64) float64 {
+func compareAdded(a, b, directOfA, directOfB float64) float64 {
 	if a <= 0 || directOfA <= 0 || directOfB <= 0 {
 		return math.NaN()
 	}
@@ -149,8 +149,8 @@ func added(a, b, directOfA, directOfB float64) float64 {
 	return max(0, a-directOfA) / b
 }
 
-// divide gives no number unless both sides were measured.
-func divide(a, b float64) float64 {
+// divideMeasured gives no number unless both sides were measured.
+func divideMeasured(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return math.NaN()
 	}

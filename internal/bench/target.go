@@ -51,7 +51,7 @@ func (s *testStage) stopAll() {
 func (s *testStage) targetFor(name string, p Point) (target, string) {
 	key := name
 	if name == Direct || name == Rev {
-		key += p.era()
+		key += p.eraName()
 	}
 	return s.targets[key], toolFor(name, p)
 }
@@ -66,7 +66,7 @@ func toolFor(name string, p Point) string {
 		if p.Via == viaStdio {
 			return commandServer + "__" + toolEcho
 		}
-		return p.era() + "__" + toolEcho
+		return p.eraName() + "__" + toolEcho
 	case viaList: // the last of the list
 		if direct {
 			return toolName(p.Tools - 1)
@@ -124,7 +124,7 @@ func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage
 		}
 		add(p, map[string]endpoint{Raw: to[0]})
 	}
-	known := []serverSpec{{ID: eraLegacy, URL: at[0].url()}, {ID: eraModern, URL: at[1].url()}}
+	known := []serverSpec{{ID: eraLegacy, URL: at[0].buildURL()}, {ID: eraModern, URL: at[1].buildURL()}}
 	for name, argv := range map[string][]string{Ungated: r.options.Ungated, Twin: r.options.Twin} {
 		if !needs(name) {
 			continue

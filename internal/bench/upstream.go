@@ -32,12 +32,12 @@ type upstream struct {
 // A tool is about as long as those of real servers, and a list of 5000 of them
 // 2.6 MB.
 const (
-	toolEcho   = "echo"
-	toolText   = "text" // its argument
-	toolSchema = `{"type":"object","properties":{"text":{"type":"string","description":"What comes back, as it was sent."},` +
+	toolEcho     = "echo"
+	toolArgument = "text" // its argument
+	toolSchema   = `{"type":"object","properties":{"text":{"type":"string","description":"What comes back, as it was sent."},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":100,"description":"How many lines come back at most."},` +
 		`"labels":{"type":"array","items":{"type":"string"},"description":"Words that the answer is filed under."}},"required":["text"]}`
-	toolAbout = "Gives back the text that it was sent. This one stands for the tools of real servers, whose descriptions take a line or two as well."
+	toolDescription = "Gives back the text that it was sent. This one stands for the tools of real servers, whose descriptions take a line or two as well."
 )
 
 func newUpstream(modern bool, tools int) *upstream {
@@ -51,7 +51,7 @@ func newUpstream(modern bool, tools int) *upstream {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"name":%q,"description":%q,"inputSchema":%s}`, toolName(i), toolAbout, toolSchema)
+		fmt.Fprintf(&b, `{"name":%q,"description":%q,"inputSchema":%s}`, toolName(i), toolDescription, toolSchema)
 	}
 	b.WriteString(`]}`)
 	return &upstream{modern: modern, list: b.Bytes()}
@@ -65,12 +65,12 @@ func toolName(i int) string {
 	return fmt.Sprintf("tool_%04d", i)
 }
 
-// answer appends the answer to a message; nothing where none is wanted. A list
+// appendAnswer appends the answer to a message; nothing where none is wanted. A list
 // is not copied: the answer to it is out, list and a brace. hello says that a
 // session begins with it.
-func (u *upstream) answer(dst, msg []byte) (out, list []byte, hello bool) {
+func (u *upstream) appendAnswer(dst, msg []byte) (out, list []byte, hello bool) {
 	var id, method, params []byte
-	err := members(msg, func(k, v []byte) bool {
+	err := scanMembers(msg, func(k, v []byte) bool {
 		switch string(k) {
 		case "id":
 			id = v
@@ -90,7 +90,7 @@ func (u *upstream) answer(dst, msg []byte) (out, list []byte, hello bool) {
 	dst = append(append(dst, `{"jsonrpc":"2.0","id":`...), id...)
 	switch name := string(method); {
 	case name == `"tools/call"`:
-		text := member(member(params, "arguments"), toolText)
+		text := findMember(findMember(params, "arguments"), toolArgument)
 		if text == nil {
 			text = []byte(`""`)
 		}
@@ -114,8 +114,8 @@ func (u *upstream) answer(dst, msg []byte) (out, list []byte, hello bool) {
 	return dst, nil, hello
 }
 
-// exchange is the buffers of one request.
-type exchange struct{ in, out []byte }
+// exchangeBuffers is the buffers of one request.
+type exchangeBuffers struct{ in, out []byte }
 
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
@@ -123,9 +123,9 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	x, _ := u.buffers.Get().(*exchange)
+	x, _ := u.buffers.Get().(*exchangeBuffers)
 	if x == nil {
-		x = &exchange{}
+		x = &exchangeBuffers{}
 	}
 	defer u.buffers.Put(x)
 	var err error
@@ -135,7 +135,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var list []byte
 	var hello bool
-	if x.out, list, hello = u.answer(x.out[:0], x.in); len(x.out) == 0 {
+	if x.out, list, hello = u.appendAnswer(x.out[:0], x.in); len(x.out) == 0 {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -143,9 +143,9 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Mcp-Session-Id", strconv.FormatUint(u.sessions.Add(1), 10))
 	}
 	if list == nil {
-		send(w, x.out)
+		sendJSON(w, x.out)
 	} else {
-		send(w, x.out, list, []byte{'}'})
+		sendJSON(w, x.out, list, []byte{'}'})
 	}
 }
 
@@ -162,7 +162,7 @@ func (u *upstream) serveStdio(r io.Reader, w io.Writer) error {
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
 			var list []byte
-			if answer, list, _ = u.answer(answer[:0], line); list != nil {
+			if answer, list, _ = u.appendAnswer(answer[:0], line); list != nil {
 				answer = append(append(answer, list...), '}')
 			}
 			if len(answer) > 0 {

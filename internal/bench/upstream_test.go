@@ -23,23 +23,25 @@ func TestYardsticksAnswerRight(t *testing.T) {
 		t.Cleanup(func() { srv.Close(); srv.CloseClientConnections() })
 		return srv
 	}
-	before := func(srv *httptest.Server) *httptest.Server { return serving(newRev(srv.Listener.Addr().String())) }
+	before := func(srv *httptest.Server) *httptest.Server {
+		return serving(newReverseProxy(srv.Listener.Addr().String()))
+	}
 	legacy, modern := serving(newUpstream(false, 10)), serving(newUpstream(true, 10))
 	at := map[string]*httptest.Server{
-		Direct + eraLegacy: legacy, Direct + eraModern: modern, Rev + eraLegacy: before(legacy), Rev + eraModern: before(modern), Raw: serving(&echo{}),
+		Direct + eraLegacy: legacy, Direct + eraModern: modern, Rev + eraLegacy: before(legacy), Rev + eraModern: before(modern), Raw: serving(&echoServer{}),
 	}
 	s := testStage{targets: map[string]target{}}
 	for name, srv := range at {
 		s.targets[name] = target{nil, endpoint{Addr: srv.Listener.Addr().String(), Path: "/mcp"}}
 	}
-	for _, p := range points(10, 20) {
+	for _, p := range listPoints(10, 20) {
 		for _, yard := range p.yardsticks() {
 			target, tool := s.targetFor(yard, p)
 			if yard == Twin || yard == Ungated || p.Tools == 20 {
 				continue
 			}
 			j := job{
-				Endpoint: target.endpoint, Version: p.Version, Method: p.Method, Tool: tool, Argument: toolText, ArgBytes: p.ArgBytes,
+				Endpoint: target.endpoint, Version: p.Version, Method: p.Method, Tool: tool, Argument: toolArgument, ArgBytes: p.ArgBytes,
 				Conns: min(p.Conns, 8), Run: "cafe0000", Duration: 30 * time.Millisecond,
 			}
 			if r, err := j.runLoad(t.Context()); err != nil || r.Answers.Bad() > 0 || r.Answers.Right == 0 {
@@ -47,7 +49,7 @@ func TestYardsticksAnswerRight(t *testing.T) {
 			}
 		}
 	}
-	for name, h := range map[string]http.Handler{Raw: &echo{}, Direct: newUpstream(false, 1)} {
+	for name, h := range map[string]http.Handler{Raw: &echoServer{}, Direct: newUpstream(false, 1)} {
 		for _, c := range []struct {
 			method, body string
 			status       int
@@ -86,7 +88,7 @@ func TestUpstreamAnswers(t *testing.T) {
 		{"notification", false, `{"method":"notifications/initialized"}`, ``, false},
 		{"nonsense", false, `{"id":`, `-32700`, false},
 	} {
-		got, list, hello := newUpstream(c.modern, 3).answer(nil, []byte(c.msg))
+		got, list, hello := newUpstream(c.modern, 3).appendAnswer(nil, []byte(c.msg))
 		if list != nil {
 			got = append(append(got, list...), '}')
 		}
