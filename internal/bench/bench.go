@@ -1,20 +1,3 @@
-// Package bench is what `junctor bench` runs: it measures the program as a user
-// runs it, with every gate on, beside yardsticks in the same minute on the same
-// machine. It stands outside the data path: cli calls Run, Run starts Junctor, the
-// yardsticks and the load generator as processes of their own through proc (in one
-// process they would share scheduler and garbage collector and flatter the
-// figure), and cli's hidden command hands those over to Child.
-//
-// Junctor stands in front of an upstream that costs next to nothing. Yardsticks:
-// "direct" is that upstream itself, "rev" is httputil.ReverseProxy in front of it,
-// and "ungated" is Junctor as a mere pass-through: what is missing to it is the
-// price of the gates. Beside a built-in tool, "raw" is a bare net/http server that
-// decodes JSON-RPC with encoding/json, and "twin" is Junctor keeping no records.
-//
-// Machines are noisy, so figures are ratios within a round: Junctor is measured
-// between two readings of each yardstick, the rounds are repeated, the more so
-// where strangers kept the machine busy, and the yardstick against itself is
-// printed beside, as the control. Absolute figures are hints.
 package bench
 
 import (
