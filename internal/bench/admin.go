@@ -13,7 +13,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// serverSpec is what the operator tells an instance of a server.
+// serverSpec describes a server to add, as the admin API reads it.
 type serverSpec struct {
 	ID      string   `json:"id"`
 	URL     string   `json:"url,omitempty"`
@@ -30,7 +30,7 @@ func (r *benchRun) addServers(ctx context.Context, in *instance, all []serverSpe
 	return nil
 }
 
-// switchServer switches a server of an instance on or off.
+// switchServer enables or disables a server of an instance.
 func (in *instance) switchServer(ctx context.Context, id string, on bool) error {
 	state := junctor.StateInactive
 	if on {
@@ -40,6 +40,7 @@ func (in *instance) switchServer(ctx context.Context, id string, on bool) error 
 }
 
 // requestAdmin sends one request to the admin API, through the operator's socket.
+// A status other than 2xx is an error.
 func (in *instance) requestAdmin(ctx context.Context, method, path string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -10,23 +10,27 @@ import (
 	"strconv"
 )
 
-// Limits of an answer, so that a broken server cannot take all memory.
+// These limits keep a broken server from using all memory.
 const (
 	maxAnswer  = 64 << 20
 	maxHeaders = 256
 )
 
-// answer is one HTTP answer, reduced to what a load generator looks at. Its
-// body is valid until the next answer is read into the same buffer.
+// answer is one HTTP response, reduced to what a load generator needs. Its body
+// is valid until the next response is read into the same buffer.
 type answer struct {
-	status     int
-	session    string
-	isStream   bool // the body is an event stream
-	closesConn bool // the connection ends with this answer
+	status int
+	// Of the header Mcp-Session-Id.
+	session string
+	// The body is an event stream.
+	isStream bool
+	// The connection ends with this response.
+	closesConn bool
 	body       []byte
 }
 
-// readAnswer reads one HTTP/1.1 answer to a POST or GET, its body into buf.
+// readAnswer reads one HTTP/1.1 response to a POST or GET, its body into buf. It
+// skips interim (1xx) responses.
 func readAnswer(br *bufio.Reader, buf []byte) (answer, error) {
 	for range 8 {
 		a, err := readOneAnswer(br, buf[:0])
@@ -37,11 +41,13 @@ func readAnswer(br *bufio.Reader, buf []byte) (answer, error) {
 	return answer{}, errors.New("more than 8 interim answers")
 }
 
+// framing says how the body of a response is delimited.
 type framing struct {
-	length  int // -1 is unknown
+	length  int // -1 if unknown
 	chunked bool
 }
 
+// readOneAnswer reads one response, which may be an interim one.
 func readOneAnswer(br *bufio.Reader, buf []byte) (answer, error) {
 	var a answer
 	line, err := readLine(br)
@@ -54,6 +60,7 @@ func readOneAnswer(br *bufio.Reader, buf []byte) (answer, error) {
 	if a.status, err = parseDigits(line[9:12], 10, 999); err != nil || a.status < 100 {
 		return a, fmt.Errorf("bad status line %.40q", line)
 	}
+	// A server that speaks HTTP/1.0 closes the connection after each response.
 	old := line[7] == '0'
 	a.closesConn = old
 	f, err := readHead(br, &a)
@@ -76,6 +83,7 @@ func readOneAnswer(br *bufio.Reader, buf []byte) (answer, error) {
 	return a, err
 }
 
+// readHead reads the headers up to the empty line. It refuses ambiguous framing.
 func readHead(br *bufio.Reader, a *answer) (framing, error) {
 	f := framing{length: -1}
 	for range maxHeaders {
@@ -111,7 +119,7 @@ func readHead(br *bufio.Reader, a *answer) (framing, error) {
 	return f, fmt.Errorf("more than %d headers", maxHeaders)
 }
 
-// readLine gives a line without its end; it is valid until the next read.
+// readLine returns a line without its end. It is valid until the next read.
 func readLine(br *bufio.Reader) ([]byte, error) {
 	line, err := br.ReadSlice('\n')
 	if err != nil {
@@ -123,11 +131,12 @@ func readLine(br *bufio.Reader) ([]byte, error) {
 	return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
 }
 
+// appendBytes appends n bytes of the body to buf.
 func appendBytes(br *bufio.Reader, buf []byte, n int) ([]byte, error) {
 	if len(buf)+n > maxAnswer {
 		return buf, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 	}
-	// Grow as bytes arrive: a length that is only claimed costs no memory.
+	// Grow as bytes arrive, so that a false length costs no memory.
 	for n > 0 {
 		step := min(n, max(1<<20, cap(buf)-len(buf)))
 		at := len(buf)
@@ -141,6 +150,7 @@ func appendBytes(br *bufio.Reader, buf []byte, n int) ([]byte, error) {
 	return buf, nil
 }
 
+// appendChunks appends a chunked body to buf.
 func appendChunks(br *bufio.Reader, buf []byte) ([]byte, error) {
 	for {
 		line, err := readLine(br)
@@ -164,6 +174,7 @@ func appendChunks(br *bufio.Reader, buf []byte) ([]byte, error) {
 	}
 }
 
+// readTrailers skips the trailers of a chunked body.
 func readTrailers(br *bufio.Reader) error {
 	for range maxHeaders {
 		if line, err := readLine(br); err != nil || len(line) == 0 {
@@ -173,6 +184,7 @@ func readTrailers(br *bufio.Reader) error {
 	return fmt.Errorf("more than %d trailers", maxHeaders)
 }
 
+// appendToEnd appends a body that ends with its connection.
 func appendToEnd(br *bufio.Reader, buf []byte) ([]byte, error) {
 	for len(buf) <= maxAnswer {
 		buf = slices.Grow(buf, 4<<10)
@@ -188,7 +200,7 @@ func appendToEnd(br *bufio.Reader, buf []byte) ([]byte, error) {
 	return buf, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 }
 
-// parseDigits reads a number without sign, space or underscore.
+// parseDigits reads a number without sign, space or underscore, up to limit.
 func parseDigits(b []byte, base, limit int) (int, error) {
 	if len(b) == 0 || len(b) > 16 || b[0] == '+' || b[0] == '-' {
 		return 0, strconv.ErrSyntax
@@ -200,7 +212,8 @@ func parseDigits(b []byte, base, limit int) (int, error) {
 	return int(n), nil
 }
 
-// asUnexpectedEOF names an end in the middle of an answer for what it is.
+// asUnexpectedEOF replaces io.EOF in the middle of a response by
+// io.ErrUnexpectedEOF.
 func asUnexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -208,7 +221,8 @@ func asUnexpectedEOF(err error) error {
 	return err
 }
 
-// equalsFold compares without ASCII case and without allocating; want is in lower case.
+// equalsFold compares without ASCII case and without allocating; want is in lower
+// case.
 func equalsFold(b []byte, want string) bool {
 	if len(b) != len(want) {
 		return false
@@ -224,8 +238,8 @@ func equalsFold(b []byte, want string) bool {
 	return true
 }
 
-// jsonMessage is the JSON-RPC message of an answer: the body itself, or what the
-// last event of a stream holds.
+// jsonMessage returns the JSON-RPC message of a response: the body itself, or the
+// data of the last event of a stream.
 func (a answer) jsonMessage() []byte {
 	if !a.isStream {
 		return a.body

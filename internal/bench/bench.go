@@ -14,38 +14,61 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// Options says what to measure and how long. The zero value measures the
+// Options say what to measure and for how long. The zero value measures the
 // running program at every point.
 type Options struct {
-	Junctor []string // argv that starts Junctor; default: this program with "up"
-	Child   []string // argv that leads to Child; default: this program with "bench-child"
-	Ungated []string // argv that starts Junctor without gates, in the same environment; default: Child with "ungated"
-	Twin    []string // argv that starts Junctor without records; default: Child with "twin"
-	Env     []string // KEY=VALUE for Junctor and its twins, on top of what Run sets itself
-	Version string   // of Junctor, for the report
+	// Argv that starts Junctor; default: this program with "up".
+	Junctor []string
+	// Argv that leads to Child; default: this program with "bench-child".
+	Child []string
+	// Argv that starts Junctor without checks, in the same environment; default:
+	// Child with "ungated".
+	Ungated []string
+	// Argv that starts Junctor without records; default: Child with "twin".
+	Twin []string
+	// KEY=VALUE for Junctor and its variants, added to what Run sets itself.
+	Env []string
+	// Of Junctor, for the report.
+	Version string
 
-	Only     []string      // what has one of these words in its name, see Names; default all
-	Rounds   int           // at each point; default 8, with Short 3
-	Duration time.Duration // of one reading; default 600 ms, with Short 250 ms
-	Starts   int           // how often a start or a change is timed; default 8, with Short 3
-	Tries    int           // how often a round is measured while strangers disturb it; default 3, with Short 1
-	Few      int           // tools of the short list; default 100
-	Many     int           // tools of the long list; default 5000
+	// Measure only what has one of these words in its name (see Names); default:
+	// all.
+	Only []string
+	// At each point; default 8, with Short 3.
+	Rounds int
+	// Of one reading; default 600 ms, with Short 250 ms.
+	Duration time.Duration
+	// How often a start or a change is timed; default 8, with Short 3.
+	Starts int
+	// How often a round is measured while other processes disturb it; default 3,
+	// with Short 1.
+	Tries int
+	// Tools of the short list; default 100.
+	Few int
+	// Tools of the long list; default 5000.
+	Many int
 
-	Short  bool // a quick look: too few rounds to settle small differences
-	Strict bool // fail at the goals, and where they could not be judged, instead of where it is unbearable
-	Live   bool // progress is a terminal: say what is being done, on a line that is written over
+	// A quick look: too few rounds to show small differences.
+	Short bool
+	// Fail if a goal is missed or could not be judged, not only beyond the
+	// failure limit.
+	Strict bool
+	// Progress is a terminal: show the current step on a line that is
+	// overwritten.
+	Live bool
 }
 
-// Names lists what is measured, for Options.Only.
+// Names returns the names of all measurements, for Options.Only.
 func Names() []string { return allNames(fewTools, manyTools) }
 
+// The default lengths of the two lists.
 const (
 	fewTools  = 100
 	manyTools = 5000
 )
 
-// withDefaults fills in the defaults and refuses what makes no sense.
+// withDefaults fills in the defaults and returns the plan of the run. Values that
+// make no sense are CodeInvalid.
 func (o Options) withDefaults() (Options, plan, error) {
 	if len(o.Junctor) == 0 || len(o.Child) == 0 {
 		self, err := proc.Self()
@@ -90,8 +113,9 @@ func (o Options) withDefaults() (Options, plan, error) {
 	return o, p, nil
 }
 
-// Run measures and reports; progress gets a line now and then. The report is
-// whole or there is an error: a measurement that was cut short proves nothing.
+// Run measures and returns the report. It writes a line to progress from time to
+// time. The report is complete, or there is an error: an interrupted measurement
+// proves nothing.
 func Run(ctx context.Context, opt Options, progress io.Writer) (*Report, error) {
 	opt, plan, err := opt.withDefaults()
 	if err != nil {
@@ -122,15 +146,19 @@ func Run(ctx context.Context, opt Options, progress io.Writer) (*Report, error) 
 
 // benchRun is the state of one Run.
 type benchRun struct {
-	options       Options
-	plan          plan
-	dir           string
-	key           string // Junctor's admin key while it is measured
-	progress      io.Writer
-	report        *Report
-	commandStarts int // processes of the command so far
+	options Options
+	plan    plan
+	// Temporary directory for data and logs; removed at the end.
+	dir string
+	// Junctor's admin key during the measurement.
+	key      string
+	progress io.Writer
+	report   *Report
+	// Processes that the stdio server's command started so far.
+	commandStarts int
 }
 
+// measureAll performs the plan and evaluates the report.
 func (r *benchRun) measureAll(ctx context.Context) error {
 	if _, err := proc.Busy(); err != nil {
 		r.report.Notes = append(r.report.Notes, "CPU, memory and the work of strangers were not measured: "+err.Error())
@@ -152,7 +180,7 @@ func (r *benchRun) measureAll(ctx context.Context) error {
 	return nil
 }
 
-// measureCalls measures the points that call.
+// measureCalls measures the points that call tools.
 func (r *benchRun) measureCalls(ctx context.Context) error {
 	points := r.plan.callPoints()
 	if len(points) == 0 {
@@ -173,10 +201,10 @@ func (r *benchRun) measureCalls(ctx context.Context) error {
 	return nil
 }
 
-// clearLine goes back to the beginning of a terminal's line and empties it.
+// clearLine returns to the beginning of a terminal's line and clears it.
 const clearLine = "\r\x1b[K"
 
-// printLine tells what was found.
+// printLine prints a result.
 func (r *benchRun) printLine(format string, args ...any) {
 	line := strings.TrimSuffix(fmt.Sprintf(format, args...), "\n") + "\n"
 	if r.options.Live {
@@ -185,14 +213,15 @@ func (r *benchRun) printLine(format string, args ...any) {
 	_, _ = io.WriteString(r.progress, line)
 }
 
-// showProgress tells a terminal what is being done.
+// showProgress shows on a terminal what is being done.
 func (r *benchRun) showProgress(format string, args ...any) {
 	if r.options.Live {
 		_, _ = io.WriteString(r.progress, clearLine+fmt.Sprintf(format, args...))
 	}
 }
 
-// processorName is how the processor names itself; "" where it does not.
+// processorName returns the model name of the processor; "" if the system does
+// not say.
 func processorName() string {
 	b, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

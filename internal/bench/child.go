@@ -21,18 +21,19 @@ import (
 //
 //	echo                               the yardstick raw
 //	upstream [-stdio [-mark DIR]] ERA:TOOLS...
-//	                                   MCP servers to stand in front of
-//	rev ADDR...                        a reverse proxy before each address
-//	silent ADDR                        takes connections and never answers
+//	                                   MCP servers behind Junctor
+//	rev ADDR...                        a reverse proxy in front of each address
+//	silent ADDR                        accepts connections and never answers
 //	load                               the load generator
 //
-// A server writes its addresses to the standard output, in one line; load reads a
-// job per line and writes what it measured. Each ends with ctx, or when the
-// standard input ends: so none outlives whoever started it.
+// A server writes its addresses to the standard output, in one line. load reads
+// one job per line and writes its reading. Each ends with ctx or with the
+// standard input, so none outlives the process that started it.
 func Child(ctx context.Context, args []string) error {
 	return runChild(ctx, args, os.Stdin, os.Stdout)
 }
 
+// runChild is Child with the given standard input and output.
 func runChild(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	const roles = "echo, upstream, rev, silent or load"
 	if len(args) == 0 {
@@ -70,7 +71,7 @@ func runChild(ctx context.Context, args []string, in io.Reader, out io.Writer) e
 	return junctor.Errorf(junctor.CodeInvalid, "unknown role %q: use %s", args[0], roles)
 }
 
-// serveHandlers answers on a free port for each handler until ctx or in ends.
+// serveHandlers serves each handler on a free port until ctx or in ends.
 func serveHandlers(ctx context.Context, handlers []http.Handler, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -95,7 +96,7 @@ func serveHandlers(ctx context.Context, handlers []http.Handler, in io.Reader, o
 	return announceAndWait(ctx, cancel, addresses, in, out)
 }
 
-// serveSilently takes connections at an address and leaves them alone.
+// serveSilently accepts connections at an address and never answers.
 func serveSilently(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -103,11 +104,11 @@ func serveSilently(ctx context.Context, addr string, in io.Reader, out io.Writer
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "cannot listen on %s: %w", addr, err)
 	}
-	defer func() { _ = l.Close() }() // the system takes the connections
+	defer func() { _ = l.Close() }() // the kernel accepts the connections
 	return announceAndWait(ctx, cancel, []string{addr}, in, out)
 }
 
-// announceAndWait says the addresses and waits until ctx or in ends.
+// announceAndWait writes the addresses and waits until ctx or in ends.
 func announceAndWait(ctx context.Context, cancel context.CancelCauseFunc, addresses []string, in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, strings.Join(addresses, " ")); err != nil {
 		cancel(nil)

@@ -22,23 +22,25 @@ import (
 // stopGrace is how long a measured process may take to end.
 const stopGrace = 5 * time.Second
 
-// childProcess is a process that Run started, with both ends of its pipes that are
-// ours. It ends when its standard input does, so also when we are killed.
+// childProcess is a process that Run started, with our ends of its pipes. It ends
+// when its standard input does, so it also ends if we are killed.
 type childProcess struct {
 	*proc.Process
+	// Closing it ends the process.
 	in      *os.File
 	out     *bufio.Reader
-	outPipe *os.File // out's
+	outPipe *os.File // the pipe that out reads
 }
 
+// stop ends the process and closes the pipes.
 func (p *childProcess) stop() {
 	_ = p.in.Close()
 	p.Stop(stopGrace)
 	_ = p.outPipe.Close()
 }
 
-// startProcess starts argv with pipes on both sides; what it says on the standard
-// error output is kept in a file under the run's directory.
+// startProcess starts argv with pipes for standard input and output. Its standard
+// error goes to a file in the run's directory. The caller stops it.
 func (r *benchRun) startProcess(ctx context.Context, name string, argv, env []string) (*childProcess, error) {
 	log, err := os.OpenFile(r.logPath(name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -49,6 +51,8 @@ func (r *benchRun) startProcess(ctx context.Context, name string, argv, env []st
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot make a pipe: %w", err)
 	}
+	// Our copies of the child's ends must be closed: otherwise neither side would
+	// notice that the other has ended.
 	defer func() { _ = theirIn.Close() }()
 	out, theirOut, err := os.Pipe()
 	if err != nil {
@@ -64,10 +68,11 @@ func (r *benchRun) startProcess(ctx context.Context, name string, argv, env []st
 	return &childProcess{Process: p, in: in, out: bufio.NewReader(out), outPipe: out}, nil
 }
 
+// logPath returns the file with the standard error of a process.
 func (r *benchRun) logPath(name string) string { return filepath.Join(r.dir, name+".log") }
 
-// processError is the error for a process that did not do its part; it quotes the end
-// of what the process said about it.
+// processError is the error for a process that failed to do its part. It quotes
+// the end of the process's log, without the admin key.
 func (r *benchRun) processError(name, what string, cause error) error {
 	said := "nothing"
 	if b, err := os.ReadFile(r.logPath(name)); err == nil && len(bytes.TrimSpace(b)) > 0 {
@@ -80,10 +85,10 @@ func (r *benchRun) processError(name, what string, cause error) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "%s %s: %w; its log ends with: %s", name, what, cause, said)
 }
 
-// childArgv is the argv of a helper.
+// childArgv returns the argv that starts Child with args.
 func (r *benchRun) childArgv(args ...string) []string { return slices.Concat(r.options.Child, args) }
 
-// startServer starts a helper that says its addresses.
+// startServer starts a Child that announces its addresses, and returns them.
 func (r *benchRun) startServer(ctx context.Context, name string, args ...string) (*childProcess, []endpoint, error) {
 	p, err := r.startProcess(ctx, name, r.childArgv(args...), nil)
 	if err != nil {
@@ -101,16 +106,18 @@ func (r *benchRun) startServer(ctx context.Context, name string, args ...string)
 	return p, at, nil
 }
 
-// instance is Junctor, or a twin of it.
+// instance is Junctor, or a variant of it.
 type instance struct {
 	*childProcess
-	endpoint  endpoint
-	socket    string
-	startTime time.Duration // from before its start until it was ready
+	endpoint endpoint
+	// The operator's socket, for requestAdmin.
+	socket string
+	// From before its start until it was ready.
+	startTime time.Duration
 }
 
-// startInstance starts Junctor or a twin on a data directory and waits until
-// ready says so; nil asks /readyz.
+// startInstance starts Junctor or a variant on a data directory, and waits until
+// ready returns nil. The default of ready asks /readyz.
 func (r *benchRun) startInstance(ctx context.Context, name string, argv []string, data string, ready func(context.Context, endpoint) error) (*instance, error) {
 	addr, err := freeAddr(ctx)
 	if err != nil {
@@ -120,9 +127,9 @@ func (r *benchRun) startInstance(ctx context.Context, name string, argv []string
 		"JUNCTOR_DATA_DIR=" + data,
 		"JUNCTOR_LISTEN=" + addr,
 		"JUNCTOR_ADMIN_KEY=" + r.key,
-		"JUNCTOR_RATE_LIMIT=1000000", // on, and never reached
+		"JUNCTOR_RATE_LIMIT=1000000", // enabled, but never reached
 		"JUNCTOR_RATE_BURST=1000000",
-		"JUNCTOR_EXPOSURE=all", // lists are measured whole
+		"JUNCTOR_EXPOSURE=all", // complete lists are measured
 	}, r.options.Env...)
 	if ready == nil {
 		ready = askReady
@@ -132,7 +139,7 @@ func (r *benchRun) startInstance(ctx context.Context, name string, argv []string
 	if in.childProcess, err = r.startProcess(ctx, name, argv, env); err != nil {
 		return nil, err
 	}
-	// What it prints is for people, and a full pipe would stop it.
+	// Discard its output: a full pipe would block it.
 	go func() { _, _ = io.Copy(io.Discard, in.out) }()
 	if err := r.awaitReady(ctx, name, in, begin.Add(startTimeout), ready); err != nil {
 		in.stop()
@@ -142,12 +149,15 @@ func (r *benchRun) startInstance(ctx context.Context, name string, argv []string
 	return in, nil
 }
 
+// How long a start may take, and how often readiness is checked. The second is
+// the resolution of start times.
 const (
-	startTimeout  = 30 * time.Second
-	readyInterval = time.Millisecond // how fine the time to ready is
+	startTimeout = 30 * time.Second
+	// How fine the time to ready is.
+	readyInterval = time.Millisecond
 )
 
-// awaitReady asks ready until it is content.
+// awaitReady calls ready until it returns nil.
 func (r *benchRun) awaitReady(ctx context.Context, name string, in *instance, limit time.Time, ready func(context.Context, endpoint) error) error {
 	var last error
 	for time.Now().Before(limit) && ctx.Err() == nil {
@@ -178,8 +188,8 @@ func askReady(ctx context.Context, e endpoint) error {
 	return err
 }
 
-// freeAddr is a loopback address that nobody listens on now. Somebody may take
-// it before Junctor does; then Junctor says so and the run ends.
+// freeAddr returns a loopback address that is free now. If another process takes
+// it before Junctor does, Junctor reports that and the run ends.
 func freeAddr(ctx context.Context) (string, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -189,7 +199,7 @@ func freeAddr(ctx context.Context) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// randomKey is 128 random bits, in letters that may stand anywhere.
+// randomKey returns 128 random bits in hex.
 func randomKey() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

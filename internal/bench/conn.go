@@ -10,34 +10,39 @@ import (
 	"time"
 )
 
-// endpoint is an MCP door over plain HTTP.
+// endpoint is an MCP endpoint over plain HTTP.
 type endpoint struct {
 	Addr string `json:"addr"` // host:port
 	Path string `json:"path"`
 	Key  string `json:"key,omitempty"` // sent as a bearer token
 }
 
+// buildURL returns the URL of the endpoint, as serverSpec needs it.
 func (e endpoint) buildURL() string { return "http://" + e.Addr + e.Path }
 
-// conn is one client connection. Requests are prepared bytes and answers are
-// parsed no further than needed: the load generator shares the machine with
-// what it measures. A request is never sent twice.
+// conn is one client connection. Requests are prepared bytes, and responses are
+// parsed no further than needed, because the load generator shares the machine
+// with the process that it measures. A request is never sent twice.
 type conn struct {
-	addr      string
-	netConn   net.Conn    // nil while closed
-	stopWatch func() bool // ends the watch over the context
+	// Address of the server, to dial again.
+	addr    string
+	netConn net.Conn // nil while closed
+	// Stops watching the context.
+	stopWatch func() bool
 	reader    *bufio.Reader
-	buf       []byte
+	// Memory for bodies; grows to the largest.
+	buf []byte
 }
 
+// dialConn opens a connection. The caller closes it.
 func dialConn(ctx context.Context, addr string, deadline time.Time) (*conn, error) {
 	c := &conn{addr: addr}
 	return c, c.redial(ctx, deadline)
 }
 
-// redial opens the connection anew; its exchanges fail when ctx ends. The
-// deadline is set once for all of them: setting it for each would cost more
-// than parsing the answer.
+// redial opens the connection again. Its exchanges fail when ctx ends. The
+// deadline is set once for all of them: setting it for each would cost more than
+// parsing the response.
 func (c *conn) redial(ctx context.Context, deadline time.Time) error {
 	c.close()
 	d := net.Dialer{Deadline: deadline}
@@ -58,6 +63,7 @@ func (c *conn) redial(ctx context.Context, deadline time.Time) error {
 	return nil
 }
 
+// close closes the connection, if it is open.
 func (c *conn) close() {
 	if c.netConn != nil {
 		c.stopWatch()
@@ -66,8 +72,8 @@ func (c *conn) close() {
 	}
 }
 
-// exchange sends a whole HTTP request and reads the answer, which is valid
-// until the next exchange.
+// exchange sends a complete HTTP request and reads the response, which is valid
+// until the next exchange. After an error the connection is closed.
 func (c *conn) exchange(req []byte) (answer, error) {
 	if c.netConn == nil {
 		return answer{}, net.ErrClosed
@@ -90,13 +96,13 @@ func (c *conn) exchange(req []byte) (answer, error) {
 	return a, nil
 }
 
-// session is what the server knows this connection by.
+// session is the state that a connection has with the server.
 type session struct {
 	version string
-	id      string // legacy only
+	id      string // legacy era only
 }
 
-// handshake opens a session in the legacy era; the modern one has none.
+// handshake opens a session in the legacy era; the modern era has none.
 func (c *conn) handshake(e endpoint, version string) (session, error) {
 	s := session{version: version}
 	if version >= versionModern {
@@ -126,14 +132,14 @@ func (c *conn) handshake(e endpoint, version string) (session, error) {
 	return s, nil
 }
 
-// clientInfo is how the load generator presents itself.
+// clientInfo is how the load generator introduces itself.
 const clientInfo = `{"name":"junctor-bench","version":"1"}`
 
-// modernMeta is what each request of the modern era carries.
+// modernMeta is the _meta of each request of the modern era.
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + versionModern + `","io.modelcontextprotocol/clientInfo":` + clientInfo + `,"io.modelcontextprotocol/clientCapabilities":{}}`
 
-// buildPost makes a whole HTTP request. method and name go into the headers of the
-// modern era, which repeat what the body says.
+// buildPost returns a complete HTTP request. method and name go into the headers
+// of the modern era, which repeat values of the body.
 func buildPost(e endpoint, s session, method, name string, body []byte) []byte {
 	b := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n", e.Path, e.Addr)
 	header := func(name, value string) {

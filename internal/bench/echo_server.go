@@ -9,15 +9,16 @@ import (
 	"sync/atomic"
 )
 
-// maxBody is the largest request that the yardsticks take.
+// maxBody is the largest request that the yardsticks accept.
 const maxBody = 16 << 20
 
-// echoServer is the yardstick "raw": the least a Go programmer would write to answer
-// these calls with net/http and encoding/json. It checks nothing.
+// echoServer is the yardstick "raw": the least that a Go programmer would write
+// to answer these calls with net/http and encoding/json. It checks nothing.
 type echoServer struct {
 	sessions atomic.Uint64
 }
 
+// echoRequest is the part of a JSON-RPC request that echoServer reads.
 type echoRequest struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -28,6 +29,7 @@ type echoRequest struct {
 	} `json:"params"`
 }
 
+// echoAnswer is a JSON-RPC response.
 type echoAnswer struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -35,26 +37,31 @@ type echoAnswer struct {
 	Error   *echoError      `json:"error,omitempty"`
 }
 
+// echoError is a JSON-RPC error.
 type echoError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
+// echoResult is the result of tools/call.
 type echoResult struct {
 	Content []echoText `json:"content"`
 }
 
+// echoText is a text in a result.
 type echoText struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
+// echoWelcome is the result of initialize.
 type echoWelcome struct {
 	ProtocolVersion string            `json:"protocolVersion"`
 	Capabilities    map[string]any    `json:"capabilities"`
 	ServerInfo      map[string]string `json:"serverInfo"`
 }
 
+// ServeHTTP answers tools/call with the arguments, and initialize.
 func (s *echoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.WriteHeader(http.StatusMethodNotAllowed)
@@ -100,7 +107,7 @@ func (s *echoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sendJSON(w, b)
 }
 
-// sendJSON writes a JSON answer that stands in parts.
+// sendJSON writes a JSON response that consists of parts.
 func sendJSON(w http.ResponseWriter, parts ...[]byte) {
 	n := 0
 	for _, b := range parts {
@@ -113,13 +120,13 @@ func sendJSON(w http.ResponseWriter, parts ...[]byte) {
 	}
 }
 
-// readBody reads the request whole into a buffer of its size. A buffer that
-// grows would make the yardstick slower, and everybody else look better.
+// readBody reads the whole request into a buffer of its size. A growing buffer
+// would make the yardstick slower, and everything else look better.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return readInto(nil, w, r)
 }
 
-// readInto is readBody into a buffer that is used again.
+// readInto is readBody into a buffer that is reused.
 func readInto(buf []byte, w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body := http.MaxBytesReader(w, r.Body, maxBody)
 	n := r.ContentLength

@@ -7,9 +7,9 @@ import (
 
 var errNotObject = errors.New("not a JSON object")
 
-// scanMembers hands out the members of a JSON object as they stand, keys without
-// their quotes, until yield says false. It finds where values end and checks
-// little else: the yardsticks must cost next to nothing.
+// scanMembers calls yield with the raw members of a JSON object, keys without
+// their quotes, until yield returns false. It finds where values end and checks
+// little else, because the yardsticks must cost almost nothing.
 func scanMembers(b []byte, yield func(key, value []byte) bool) error {
 	i := skipSpace(b, 0)
 	if i >= len(b) || b[i] != '{' {
@@ -43,7 +43,7 @@ func scanMembers(b []byte, yield func(key, value []byte) bool) error {
 	return nil
 }
 
-// findMember is the value of one member; nil where there is none.
+// findMember returns the value of one member; nil if there is none.
 func findMember(b []byte, name string) (value []byte) {
 	_ = scanMembers(b, func(k, v []byte) bool {
 		if string(k) == name {
@@ -55,6 +55,7 @@ func findMember(b []byte, name string) (value []byte) {
 	return value
 }
 
+// skipSpace returns the position of the next byte that is not white space.
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
@@ -62,7 +63,8 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// findStringEnd is where the string that begins at i ends; -1 is nowhere.
+// findStringEnd returns where the string that begins at i ends; -1 if it does
+// not.
 func findStringEnd(b []byte, i int) int {
 	if i >= len(b) || b[i] != '"' {
 		return -1
@@ -74,7 +76,7 @@ func findStringEnd(b []byte, i int) int {
 		}
 		i += n
 		back := 0
-		for b[i-1-back] == '\\' { // stops at the quote that began the string
+		for b[i-1-back] == '\\' { // stops at the opening quote
 			back++
 		}
 		if back%2 == 0 {
@@ -83,7 +85,7 @@ func findStringEnd(b []byte, i int) int {
 	}
 }
 
-// findValueEnd is where the value that begins at i ends; -1 is nowhere.
+// findValueEnd returns where the value that begins at i ends; -1 if it does not.
 func findValueEnd(b []byte, i int) int {
 	if i >= len(b) {
 		return -1
@@ -104,6 +106,8 @@ func findValueEnd(b []byte, i int) int {
 	return end
 }
 
+// findNestEnd returns where the object or array that begins at i ends; -1 if it
+// does not.
 func findNestEnd(b []byte, i int) int {
 	for depth := 0; i < len(b); i++ {
 		switch b[i] {

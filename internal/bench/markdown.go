@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// WriteMarkdown writes the report as the tables of a document.
+// WriteMarkdown writes the report as the tables of a Markdown document.
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "*%s*\n\n", r.formatHeadline())
@@ -45,11 +45,13 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
+// writeHead writes the header of a table.
 func writeHead(b *bytes.Buffer, cells ...string) {
 	writeRow(b, cells...)
 	b.WriteString(strings.Repeat("|---", len(cells)) + "|\n")
 }
 
+// writeRow writes a row of a table.
 func writeRow(b *bytes.Buffer, cells ...string) {
 	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }

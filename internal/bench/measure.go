@@ -14,21 +14,26 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// What figures are to reach, with every gate on, and where they fail.
+// The goals and failure limits of the figures, with all checks enabled.
 const (
-	maxReady, failReady             = 80, 160  // ms until ready
-	maxSmall, failSmall             = 100, 250 // ms until the whole list, of the small number of tools
-	maxLarge, failLarge             = 300, 800 // and of the large one
-	maxChange, failChange           = 50, 100  // ms for the first list after a change
-	maxIdle, failIdle               = 40, 64   // MiB resident when idle
-	maxBusy, failBusy               = 64, 96   // MiB resident under load
-	maxToolsMemory, failToolsMemory = 80, 128  // MiB resident with the large number of tools
-	maxChildren, failChildren       = 1, 1     // processes that all clients share
+	maxReady, failReady = 80, 160 // ms until ready
+	// Ms until the whole list, of the small number of tools.
+	maxSmall, failSmall = 100, 250
+	maxLarge, failLarge = 300, 800 // and of the large one
+	// Ms for the first list after a change.
+	maxChange, failChange = 50, 100
+	maxIdle, failIdle     = 40, 64 // MiB resident when idle
+	maxBusy, failBusy     = 64, 96 // MiB resident under load
+	// MiB resident with the large number of tools.
+	maxToolsMemory, failToolsMemory = 80, 128
+	// Processes that all clients share.
+	maxChildren, failChildren = 1, 1
 )
 
-// measureStarts times how long the program takes from its start until it is ready, on
-// a fresh data directory and again on the one that this made. The start of raw,
-// the same program with nothing to set up, says how much of it is the machine.
+// measureStarts times how long the program takes from its start until it is
+// ready, on a fresh data directory and again on the existing one. The start of
+// raw, which is the same program with nothing to set up, shows how much of it is
+// due to the machine.
 func (r *benchRun) measureStarts(ctx context.Context) error {
 	var fresh, again, raw []float64
 	for i := range r.options.Starts {
@@ -59,7 +64,7 @@ func (r *benchRun) measureStarts(ctx context.Context) error {
 // idleDelay is how long a started process is left alone before it counts as idle.
 const idleDelay = 500 * time.Millisecond
 
-// measureIdleMemory takes what an instance holds when it is left alone.
+// measureIdleMemory reports the memory of an idle instance.
 func (r *benchRun) measureIdleMemory(ctx context.Context, name string, pid int, goal Goal) error {
 	waitFor(ctx, idleDelay)
 	if err := ctx.Err(); err != nil {
@@ -71,8 +76,9 @@ func (r *benchRun) measureIdleMemory(ctx context.Context, name string, pid int, 
 	return nil
 }
 
-// reportBusyMemory is the highest memory of Junctor in each round of the points with
-// many connections to a server at a URL: the other ways count a child too.
+// reportBusyMemory reports the highest memory of Junctor in each round of the
+// points with many connections to a server at a URL. The other points include a
+// child process.
 func (r *benchRun) reportBusyMemory() {
 	var seen []float64
 	for _, p := range r.report.Points {
@@ -85,20 +91,23 @@ func (r *benchRun) reportBusyMemory() {
 	}
 }
 
+// addFigure adds a figure with a goal to the report, and prints it.
 func (r *benchRun) addFigure(name, unit string, value Stat, goal Goal) {
 	r.printFigure(r.report.addFigure(name, unit, value, &goal))
 }
 
-// addComparison adds a figure that has no goal.
+// addComparison adds a figure without a goal to the report, and prints it.
 func (r *benchRun) addComparison(name, unit string, value Stat) {
 	r.printFigure(r.report.addFigure(name, unit, value, nil))
 }
 
+// printFigure prints a figure.
 func (r *benchRun) printFigure(l Line) {
 	r.printLine("%s: %s %s", l.Name, l.Value.formatRange(l.decimalPlaces()), l.Metric)
 }
 
-// measurePoint measures all targets in rounds and adds what comes out to the report.
+// measurePoint measures all targets of a point in rounds and adds the results to
+// the report.
 func (r *benchRun) measurePoint(ctx context.Context, s *testStage, p Point) error {
 	res := PointResult{Point: p}
 	var rounds []roundReadings
@@ -121,6 +130,7 @@ func (r *benchRun) measurePoint(ctx context.Context, s *testStage, p Point) erro
 		row := r.report.addRow(p, yard, rounds, res.Other)
 		r.printLine("%s, of %s: calls/s %s, p50 %s, CPU %s", p.Name, yard, row.Ratio.Throughput.formatRange(2), row.Ratio.P50.formatRange(2), row.Ratio.CPU.formatRange(2))
 	}
+	// A stdio server must be one process, however many clients call it.
 	if p.Via != viaStdio {
 		return nil
 	}
@@ -133,13 +143,14 @@ func (r *benchRun) measurePoint(ctx context.Context, s *testStage, p Point) erro
 	return nil
 }
 
+// addTarget adds the figures of one target, which of selects from a round.
 func (res *PointResult) addTarget(name string, rounds []roundReadings, of func(roundReadings) reading) {
 	m := measureRounds(rounds, func(one roundReadings, value func(reading) float64) float64 { return nanUnlessPositive(value(of(one))) })
 	res.Targets = append(res.Targets, TargetResult{Name: name, Measures: m, Memory: summarizeRounds(rounds, func(one roundReadings) float64 { return nanUnlessPositive(toMebibytes(of(one).RSS)) })})
 }
 
-// measureQuietRound measures a round again while strangers keep the machine busy, and
-// keeps the least disturbed try. Answers count in all of them.
+// measureQuietRound measures a round again while other processes keep the machine
+// busy, and keeps the least disturbed try. The answers of all tries count.
 func (r *benchRun) measureQuietRound(ctx context.Context, s *testStage, p Point, res *PointResult) (best roundReadings, err error) {
 	for try := range r.options.Tries {
 		one, err := r.measureRound(ctx, s, p, &res.Answers)
@@ -149,7 +160,7 @@ func (r *benchRun) measureQuietRound(ctx context.Context, s *testStage, p Point,
 		if try == 0 || one.otherCores < best.otherCores {
 			best = one
 		}
-		if !(best.otherCores > disturbedCores) { // nor where it cannot be known
+		if !(best.otherCores > disturbedCores) { // also ends if it is NaN: unknown
 			break
 		}
 		if try+1 < r.options.Tries {
@@ -159,9 +170,12 @@ func (r *benchRun) measureQuietRound(ctx context.Context, s *testStage, p Point,
 	return best, nil
 }
 
-// measureRound measures the yardsticks, Junctor, and the yardsticks the other way round.
+// measureRound measures the yardsticks, then Junctor, then the yardsticks in
+// reverse order.
 func (r *benchRun) measureRound(ctx context.Context, s *testStage, p Point, answers *Answers) (roundReadings, error) {
 	one := roundReadings{before: make(map[string]reading), after: make(map[string]reading)}
+	// The order is symmetric around Junctor, so that a drift of the machine's speed
+	// cancels out in middleOf.
 	other := watchOtherLoad()
 	take := func(name string) (reading, error) {
 		m, err := r.takeReading(s, p, name)
@@ -190,7 +204,7 @@ func (r *benchRun) measureRound(ctx context.Context, s *testStage, p Point, answ
 	return one, nil
 }
 
-// takeReading asks the load process for one reading.
+// takeReading asks the load process for one reading of a target.
 func (r *benchRun) takeReading(s *testStage, p Point, name string) (reading, error) {
 	var m reading
 	at, tool := s.targetFor(name, p)
@@ -209,8 +223,8 @@ func (r *benchRun) takeReading(s *testStage, p Point, name string) (reading, err
 	return m, nil
 }
 
-// watchOtherLoad starts counting; the function it returns says how many cores were
-// kept busy since then by processes that are not ours.
+// watchOtherLoad starts counting. The function that it returns says how many
+// cores other processes have kept busy since then.
 func watchOtherLoad() func() float64 {
 	look := func() (busy, own time.Duration, err error) {
 		if busy, err = proc.Busy(); err == nil {
@@ -229,7 +243,8 @@ func watchOtherLoad() func() float64 {
 	}
 }
 
-// nanUnlessPositive hides what was not measured from a median.
+// nanUnlessPositive returns NaN for a value that was not measured, so that a
+// median ignores it.
 func nanUnlessPositive(v float64) float64 {
 	if v <= 0 {
 		return math.NaN()
@@ -237,6 +252,8 @@ func nanUnlessPositive(v float64) float64 {
 	return v
 }
 
+// toMillis returns d in milliseconds, the unit of start times in a report.
 func toMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
+// toMebibytes returns bytes in MiB, the unit of memory in a report.
 func toMebibytes(bytes float64) float64 { return bytes / (1 << 20) }

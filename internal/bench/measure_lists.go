@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// measureLists measures everything about one number of tools, joined from ten servers:
-// the list itself, the first one after a change, memory, and starts.
+// measureLists measures everything about one number of tools, joined from ten
+// servers: the list itself, the first list after a change, memory, and starts.
+// large says that it is the long list, which has its own goals.
 func (r *benchRun) measureLists(ctx context.Context, tools int, large bool) (err error) {
 	points := r.plan.listPoints(tools)
 	start, change := r.plan.includes(fmt.Sprintf("%s %d", nameStart, tools)), large && r.plan.includes(fmt.Sprintf("%s %d", nameChange, tools))
@@ -21,7 +22,7 @@ func (r *benchRun) measureLists(ctx context.Context, tools int, large bool) (err
 	r.showProgress("%d tools of %d servers", tools, serverCount)
 	s := &testStage{targets: map[string]target{}}
 	defer func() { s.stopAll() }()
-	// The last server is a process of its own, so that it can die alone.
+	// The last server is a separate process, so that it can be stopped alone.
 	each := strconv.Itoa(tools / serverCount)
 	specs := slices.Repeat([]string{eraLegacy + ":" + each}, serverCount-1)
 	farm, at, err := r.startServer(ctx, "farm", append([]string{"upstream", eraLegacy + ":" + strconv.Itoa(tools), eraModern + ":" + strconv.Itoa(tools)}, specs...)...)
@@ -35,6 +36,8 @@ func (r *benchRun) measureLists(ctx context.Context, tools int, large bool) (err
 		return err
 	}
 	s.processes = append(s.processes, mortal)
+	// Junctor is in front of all but the first two servers, which are the yardstick
+	// direct: one server with all tools, in each era.
 	var known []serverSpec
 	for i, e := range append(at[2:], last[0]) {
 		known = append(known, serverSpec{ID: serverName(i), URL: e.buildURL()})
@@ -57,7 +60,8 @@ func (r *benchRun) measureLists(ctx context.Context, tools int, large bool) (err
 	return r.measureListStarts(ctx, data, tools, mortal, last[0].Addr, large)
 }
 
-// measureInstance measures an instance that has all its tools.
+// measureInstance measures an instance that has all of its tools: memory, the
+// points and the changes.
 func (r *benchRun) measureInstance(ctx context.Context, s *testStage, in *instance, tools int, points []Point, large, change bool) error {
 	whole := expectTools(tools)
 	if err := r.awaitReady(ctx, Junctor, in, time.Now().Add(startTimeout), whole); err != nil {
@@ -84,7 +88,8 @@ func (r *benchRun) measureInstance(ctx context.Context, s *testStage, in *instan
 	return r.measureChanges(ctx, in, tools)
 }
 
-// measureChanges times the first list after a server went and after it came back.
+// measureChanges times the first list after a server was disabled, and after it
+// was enabled again.
 func (r *benchRun) measureChanges(ctx context.Context, in *instance, tools int) error {
 	c, err := dialConn(ctx, in.endpoint.Addr, time.Now().Add(startTimeout))
 	if err != nil {
@@ -117,8 +122,8 @@ func (r *benchRun) measureChanges(ctx context.Context, in *instance, tools int) 
 	return nil
 }
 
-// measureListStarts times starts until the first whole list: with every server there,
-// and with the last of them gone or silent.
+// measureListStarts times starts until the first complete list: with all servers
+// available, with one of them unreachable, and with one that never answers.
 func (r *benchRun) measureListStarts(ctx context.Context, data string, tools int, mortal *childProcess, addr string, large bool) error {
 	goal := Goal{AtMost: maxSmall, Fails: failSmall}
 	if large {
@@ -140,6 +145,7 @@ func (r *benchRun) measureListStarts(ctx context.Context, data string, tools int
 	return r.measureListStart(ctx, fmt.Sprintf("%s, one of %d servers silent", name, serverCount), data, tools, goal)
 }
 
+// measureListStart times Options.Starts starts until the first complete list.
 func (r *benchRun) measureListStart(ctx context.Context, name, data string, tools int, goal Goal) error {
 	var took []float64
 	for i := range r.options.Starts {
@@ -155,7 +161,8 @@ func (r *benchRun) measureListStart(ctx context.Context, name, data string, tool
 	return nil
 }
 
-// expectTools asks once for the list and wants all tools in it.
+// expectTools returns a check that lists the tools once and requires the given
+// number of them.
 func expectTools(tools int) func(context.Context, endpoint) error {
 	return func(ctx context.Context, e endpoint) error {
 		c, err := dialConn(ctx, e.Addr, time.Now().Add(answerTimeout))
@@ -171,7 +178,8 @@ func expectTools(tools int) func(context.Context, endpoint) error {
 	}
 }
 
-// countTools lists the tools, without a session, and counts those of upstreams.
+// countTools lists the tools, without a session, and counts those of upstream
+// servers.
 func (c *conn) countTools(e endpoint) (int, error) {
 	a, err := c.exchange(buildPost(e, session{version: versionModern}, methodList, "", []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+modernMeta+`}}`)))
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// newReverseProxy is the yardstick "rev": the standard library's reverse proxy in front
-// of addr. The request is read whole before it is passed on: a body that is
-// still being read when the answer comes is closed under the transport, which
-// then drops the answer.
+// newReverseProxy is the yardstick "rev": the standard library's reverse proxy in
+// front of addr. It reads the whole request before it passes it on. Otherwise, a
+// body that is still being read when the answer arrives is closed under the
+// transport, which then drops the answer.
 func newReverseProxy(addr string) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: addr}) },
@@ -36,9 +36,10 @@ func newReverseProxy(addr string) http.Handler {
 	})
 }
 
-// bufferPool is what the proxy copies answers through.
+// bufferPool holds the buffers through which the proxy copies answers.
 type bufferPool struct{ pool sync.Pool }
 
+// Get implements httputil.BufferPool.
 func (b *bufferPool) Get() []byte {
 	if p, ok := b.pool.Get().(*[]byte); ok {
 		return *p
@@ -46,4 +47,5 @@ func (b *bufferPool) Get() []byte {
 	return make([]byte, 32<<10)
 }
 
+// Put implements httputil.BufferPool.
 func (b *bufferPool) Put(p []byte) { b.pool.Put(&p) }

@@ -13,41 +13,47 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Names of what is measured.
+// The names of the targets that are measured.
 const (
 	Junctor = "junctor"
-	Direct  = "direct"  // the upstream itself
+	Direct  = "direct"  // the upstream server itself
 	Rev     = "rev"     // httputil.ReverseProxy in front of it
 	Ungated = "ungated" // Junctor without limits, argument checks and records
-	Raw     = "raw"     // net/http and encoding/json, beside a built-in tool
+	Raw     = "raw"     // net/http and encoding/json, for a built-in tool
 	Twin    = "twin"    // Junctor without records: no journal, no copy of it, no history
 )
 
-// Ids of the servers that Junctor stands in front of; those at a URL are named
-// after their era.
+// commandServer is the id of the stdio server behind Junctor. The servers at a
+// URL are named after their era.
 const commandServer = "command"
 
 // target is one process, or one address of it.
 type target struct {
 	*childProcess
+	// Where the load is sent.
 	endpoint endpoint
 }
 
 // testStage is everything that runs while points are measured.
 type testStage struct {
-	processes []*childProcess   // in the order they were started
-	targets   map[string]target // by name; of direct and rev by name and era
-	results   *json.Decoder
-	jobs      *json.Encoder
+	// In the order of their start.
+	processes []*childProcess
+	// By name; direct and rev by name and era.
+	targets map[string]target
+	// results and jobs are the pipes of the load generator.
+	results *json.Decoder
+	jobs    *json.Encoder
 }
 
+// stopAll stops all processes, the last one first.
 func (s *testStage) stopAll() {
 	for _, p := range slices.Backward(s.processes) {
 		p.stop()
 	}
 }
 
-// targetFor is where a point's load finds a target, and the tool that it asks for there.
+// targetFor returns the target of a point's load, and the tool to call or expect
+// there.
 func (s *testStage) targetFor(name string, p Point) (target, string) {
 	key := name
 	if name == Direct || name == Rev {
@@ -56,6 +62,8 @@ func (s *testStage) targetFor(name string, p Point) (target, string) {
 	return s.targets[key], toolFor(name, p)
 }
 
+// toolFor returns the tool that a point uses at a target: its own name at the
+// servers, the name with its server at Junctor.
 func toolFor(name string, p Point) string {
 	direct := name == Direct || name == Rev || name == Raw
 	switch p.Via {
@@ -67,7 +75,7 @@ func toolFor(name string, p Point) string {
 			return commandServer + "__" + toolEcho
 		}
 		return p.eraName() + "__" + toolEcho
-	case viaList: // the last of the list
+	case viaList: // the last tool of the list
 		if direct {
 			return toolName(p.Tools - 1)
 		}
@@ -87,8 +95,9 @@ func (r *benchRun) startLoad(ctx context.Context, s *testStage) error {
 	return nil
 }
 
-// startCalls starts what the points need: the upstream, what stands before it,
-// and Junctor on a data directory that knows the upstream from before.
+// startCalls starts what the points need: the upstream server, the yardsticks in
+// front of it, and Junctor on a data directory that already has the server. The
+// caller stops the stage; after an error it is stopped.
 func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage, err error) {
 	s = &testStage{targets: map[string]target{}}
 	defer func() {
@@ -105,6 +114,7 @@ func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage
 			s.targets[name] = target{p, e}
 		}
 	}
+	// The upstream server comes first: everything else needs its addresses.
 	up, at, err := r.startServer(ctx, "upstream", "upstream", eraLegacy+":10", eraModern+":10")
 	if err != nil {
 		return s, err
@@ -125,6 +135,7 @@ func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage
 		add(p, map[string]endpoint{Raw: to[0]})
 	}
 	known := []serverSpec{{ID: eraLegacy, URL: at[0].buildURL()}, {ID: eraModern, URL: at[1].buildURL()}}
+	// The variants of Junctor have the same servers and their own data directories.
 	for name, argv := range map[string][]string{Ungated: r.options.Ungated, Twin: r.options.Twin} {
 		if !needs(name) {
 			continue
@@ -152,17 +163,18 @@ func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage
 	if err := r.measureIdleMemory(ctx, "memory, idle", in.Pid(), Goal{AtMost: maxIdle, Fails: failIdle}); err != nil {
 		return s, err
 	}
-	if _, err := r.countChildren(); err != nil { // those of the probe do not count
+	if _, err := r.countChildren(); err != nil { // the starts of the probe do not count
 		return s, junctor.Errorf(junctor.CodeUnavailable, "cannot read what the command left: %w", err)
 	}
 	return s, r.startLoad(ctx, s)
 }
 
-// marksDir is where each start of the command leaves a file.
+// marksDir returns the folder in which each start of the stdio server's command
+// leaves a file.
 func (r *benchRun) marksDir() string { return filepath.Join(r.dir, "marks") }
 
-// countChildren is how many processes of the command were started since it was last
-// asked.
+// countChildren returns how many processes of the command were started since the
+// last call.
 func (r *benchRun) countChildren() (int, error) {
 	all, err := os.ReadDir(r.marksDir())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,8 +186,8 @@ func (r *benchRun) countChildren() (int, error) {
 	return len(all), err
 }
 
-// startWithServers starts Junctor on a data directory that holds these servers, as
-// after any restart: it is started, told of them, and started again.
+// startWithServers starts Junctor on a data directory that already has these
+// servers, as after a restart: it starts Junctor, adds them, and starts it again.
 func (r *benchRun) startWithServers(ctx context.Context, data string, known []serverSpec) (*instance, error) {
 	in, err := r.startInstance(ctx, Junctor, r.options.Junctor, data, nil)
 	if err != nil {
@@ -192,4 +204,5 @@ func (r *benchRun) startWithServers(ctx context.Context, data string, known []se
 // serverCount is how many servers a list is joined from.
 const serverCount = 10
 
+// serverName returns the id of the i-th server of a list.
 func serverName(i int) string { return fmt.Sprintf("s%d", i) }

@@ -8,16 +8,16 @@ import (
 	"text/tabwriter"
 )
 
-// disturbedCores is how many cores strangers may keep busy before a round is
-// repeated, and at last a row marked.
+// disturbedCores is how many cores other processes may keep busy before a round
+// is repeated and, in the end, a row is marked.
 const disturbedCores = 0.15
 
-// What the yardsticks are, for people.
+// legend explains the yardsticks in the report.
 const legend = "Ratios are Junctor's part of a yardstick in the same round: median (range). direct is the upstream itself, rev httputil.ReverseProxy before it,\n" +
 	"ungated Junctor without limits, argument checks and records, raw net/http with encoding/json, twin Junctor without records; control is the\n" +
 	"yardstick against itself, 1.00 without noise."
 
-// WriteTable writes the report for people.
+// WriteTable writes the report as aligned text for people.
 func (r *Report) WriteTable(w io.Writer) error {
 	t := newTable()
 	t.addLine("%s", r.formatHeadline())
@@ -64,6 +64,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	return t.writeTo(w)
 }
 
+// formatHeadline describes the program, the machine and the run in one line.
 func (r *Report) formatHeadline() string {
 	machine := fmt.Sprintf("%d CPUs", r.CPUs)
 	if r.CPU != "" {
@@ -72,7 +73,7 @@ func (r *Report) formatHeadline() string {
 	return fmt.Sprintf("junctor %s, %s, %d rounds of %s at each point, %s %s/%s, %s", r.Version, r.Date.Format("2006-01-02 15:04 MST"), r.Rounds, r.Duration, r.Go, r.OS, r.Arch, machine)
 }
 
-// allNotes are those of the run, and one on noise where there was any.
+// allNotes returns the notes of the run, and one about noise if there was any.
 func (r *Report) allNotes() []string {
 	for _, l := range r.Lines {
 		if l.Disturbed {
@@ -82,6 +83,7 @@ func (r *Report) allNotes() []string {
 	return r.Notes
 }
 
+// formatControl returns the control as text; "" if there is none.
 func (l Line) formatControl() string {
 	if l.Control == nil {
 		return ""
@@ -89,6 +91,7 @@ func (l Line) formatControl() string {
 	return l.Control.formatRange(2)
 }
 
+// formatGoal returns the goal as text; "" if there is none.
 func (l Line) formatGoal() string {
 	if l.Goal == nil {
 		return ""
@@ -96,6 +99,8 @@ func (l Line) formatGoal() string {
 	return l.Goal.formatLimit()
 }
 
+// formatVerdict returns the verdict, with an asterisk if other processes
+// disturbed the measurement.
 func (l Line) formatVerdict() string {
 	if l.Disturbed {
 		return string(l.Verdict) + " *"
@@ -109,16 +114,18 @@ type table struct {
 	cells *tabwriter.Writer
 }
 
+// newTable returns an empty table.
 func newTable() *table {
 	text := new(bytes.Buffer)
 	return &table{text, tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)}
 }
 
+// addLine adds a line whose cells are separated by tabs.
 func (t *table) addLine(format string, args ...any) {
 	_, _ = fmt.Fprintf(t.cells, format+"\n", args...) // into memory
 }
 
-// writeTo writes the lines without the spaces that empty cells leave at their ends.
+// writeTo writes the lines without the trailing spaces of empty cells.
 func (t *table) writeTo(w io.Writer) error {
 	if err := t.cells.Flush(); err != nil {
 		return err
@@ -131,7 +138,7 @@ func (t *table) writeTo(w io.Writer) error {
 	return err
 }
 
-// formatRange is the median with its range.
+// formatRange returns the median with its range; "-" if nothing was measured.
 func (s Stat) formatRange(decimals int) string {
 	switch {
 	case s.N == 0:
@@ -142,7 +149,7 @@ func (s Stat) formatRange(decimals int) string {
 	return fmt.Sprintf("%.*f (%.*f-%.*f)", decimals, s.Median, decimals, s.Min, decimals, s.Max)
 }
 
-// formatMedian is the median alone, as a whole number.
+// formatMedian returns only the median, as a whole number.
 func (s Stat) formatMedian() string {
 	if s.N == 0 {
 		return "-"

@@ -18,28 +18,30 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// upstream is the MCP server that Junctor and the reverse proxy stand in front
-// of: written by hand to cost next to nothing, so that what stands before it is
-// what is measured. It speaks one era, and each of its tools answers with its
-// text.
+// upstream is the MCP server behind Junctor and the reverse proxy. It is written
+// by hand to cost almost nothing, so that the measurement shows what is in front
+// of it. It speaks one era, and each of its tools returns its text argument.
 type upstream struct {
-	modern   bool
-	list     []byte // the result of tools/list, ready made
+	// The era that it speaks.
+	modern bool
+	// The result of tools/list, encoded in advance.
+	list     []byte
 	sessions atomic.Uint64
 	buffers  sync.Pool
 }
 
-// A tool is about as long as those of real servers, and a list of 5000 of them
+// A tool is about as long as a tool of a real server. A list of 5000 of them has
 // 2.6 MB.
 const (
 	toolEcho     = "echo"
-	toolArgument = "text" // its argument
+	toolArgument = "text" // name of its argument
 	toolSchema   = `{"type":"object","properties":{"text":{"type":"string","description":"What comes back, as it was sent."},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":100,"description":"How many lines come back at most."},` +
 		`"labels":{"type":"array","items":{"type":"string"},"description":"Words that the answer is filed under."}},"required":["text"]}`
 	toolDescription = "Gives back the text that it was sent. This one stands for the tools of real servers, whose descriptions take a line or two as well."
 )
 
+// newUpstream returns a server of an era with a number of tools.
 func newUpstream(modern bool, tools int) *upstream {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -57,7 +59,7 @@ func newUpstream(modern bool, tools int) *upstream {
 	return &upstream{modern: modern, list: b.Bytes()}
 }
 
-// toolName names the tools of a server, from 0.
+// toolName returns the name of the tool with a number, from 0.
 func toolName(i int) string {
 	if i == 0 {
 		return toolEcho
@@ -65,9 +67,9 @@ func toolName(i int) string {
 	return fmt.Sprintf("tool_%04d", i)
 }
 
-// appendAnswer appends the answer to a message; nothing where none is wanted. A list
-// is not copied: the answer to it is out, list and a brace. hello says that a
-// session begins with it.
+// appendAnswer appends the answer to a message, or nothing for a notification. A
+// list is not copied: the complete answer is then out, list and a closing brace.
+// hello says that a session begins.
 func (u *upstream) appendAnswer(dst, msg []byte) (out, list []byte, hello bool) {
 	var id, method, params []byte
 	err := scanMembers(msg, func(k, v []byte) bool {
@@ -114,9 +116,10 @@ func (u *upstream) appendAnswer(dst, msg []byte) (out, list []byte, hello bool) 
 	return dst, nil, hello
 }
 
-// exchangeBuffers is the buffers of one request.
+// exchangeBuffers are the buffers of one request.
 type exchangeBuffers struct{ in, out []byte }
 
+// ServeHTTP answers one POST request.
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -149,8 +152,8 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveStdio answers lines until r ends. Answers are written together as long as
-// more requests are there already.
+// serveStdio answers lines until r ends. While more requests are buffered,
+// answers are collected and written together.
 func (u *upstream) serveStdio(r io.Reader, w io.Writer) error {
 	in, out := bufio.NewReaderSize(r, 256<<10), bufio.NewWriterSize(w, 256<<10)
 	var line, answer []byte
@@ -166,7 +169,7 @@ func (u *upstream) serveStdio(r io.Reader, w io.Writer) error {
 				answer = append(append(answer, list...), '}')
 			}
 			if len(answer) > 0 {
-				_, _ = out.Write(append(answer, '\n')) // Flush tells
+				_, _ = out.Write(append(answer, '\n')) // Flush reports errors
 			}
 		}
 		line = line[:0]
@@ -184,9 +187,10 @@ func (u *upstream) serveStdio(r io.Reader, w io.Writer) error {
 	}
 }
 
-// runUpstream is the role: servers as specs say, such as legacy:10 for one of
-// that era with ten tools, each at an address of its own; or the first of them on
-// the standard input and output, which leaves a file in mark for each start.
+// runUpstream is the role "upstream". A spec such as legacy:10 stands for a
+// server of that era with ten tools. Each server has its own address. With stdio,
+// the first server uses the standard input and output, and leaves a file in mark
+// for each start.
 func runUpstream(ctx context.Context, specs []string, stdio bool, mark string, in io.Reader, out io.Writer) error {
 	var handlers []http.Handler
 	for _, spec := range specs {
