@@ -112,10 +112,6 @@ func (k *Keyring) CurrentID() string { return k.keySet.Load().current.ID() }
 // IDs returns the ids of all keys, the current one first.
 func (k *Keyring) IDs() []string { return append([]string{}, k.keySet.Load().fileIDs...) }
 
-// FromEnvironment reports whether the keys come from the environment, where only
-// the operator can change them.
-func (k *Keyring) FromEnvironment() bool { return k.path == "" }
-
 // Wrap encrypts plaintext with the current key; see Master.Wrap.
 func (k *Keyring) Wrap(plaintext, aad []byte) []byte {
 	return k.keySet.Load().current.Wrap(plaintext, aad)
