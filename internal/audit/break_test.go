@@ -70,11 +70,11 @@ func TestBrokenChainAtStart(t *testing.T) {
 			j := open(t, Options{Dir: dir, SegmentBytes: 1500})
 			run(t, j, "a", 4)
 			closed(t, j)
-			segs, err := segments(dir)
+			segs, err := listSegments(dir)
 			if err != nil || len(segs) != 3 || segs[1].first != 5 || segs[2].first != 9 {
 				t.Fatalf("%v, %v", segs, err)
 			}
-			if err := c.do(segs, headsDir(dir, "")); err != nil {
+			if err := c.do(segs, resolveHeadsDir(dir, "")); err != nil {
 				t.Fatal(err)
 			}
 			found := verified(t, dir)
@@ -119,7 +119,7 @@ func TestSegmentTakenAway(t *testing.T) {
 			if err := do(path); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(2 * probeEvery)
+			time.Sleep(2 * probeInterval)
 			synctest.Wait()
 			if s := j.State(); !s.Degraded || !s.OK {
 				t.Fatalf("%s: state %+v", name, s)
@@ -158,10 +158,10 @@ func TestSigningKey(t *testing.T) {
 	run(t, j, "a", 2)
 	pub := mustKey(t, heads)
 	closed(t, j)
-	if info, err := os.Stat(keyPath(heads)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(signingKeyPath(heads)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if err := os.Chmod(keyPath(heads), 0o644); err != nil {
+	if err := os.Chmod(signingKeyPath(heads), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(context.Background(), Options{Dir: dir, Node: "n1"}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
@@ -169,10 +169,10 @@ func TestSigningKey(t *testing.T) {
 	}
 	// Another key, with which everything is signed again: only a key that was
 	// kept elsewhere tells.
-	if err := os.Remove(keyPath(heads)); err != nil {
+	if err := os.Remove(signingKeyPath(heads)); err != nil {
 		t.Fatal(err)
 	}
-	key, err := signingKey(heads)
+	key, err := loadSigningKey(heads)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,17 @@ import (
 	"time"
 )
 
-// Bad is the first record that does not hold.
+// Bad is the first record that breaks the chain.
 type Bad struct {
-	Segment string `json:"segment,omitempty"` // the file; "" where the record is missing or a copy is read
-	Line    int    `json:"line,omitempty"`    // in the file, from 1
-	Seq     uint64 `json:"seq"`               // the number of the record that should be here
-	Reason  string `json:"reason"`
+	// The file; "" if the record is missing or a copy is read.
+	Segment string `json:"segment,omitempty"`
+	Line    int    `json:"line,omitempty"` // in the file; the first is 1
+	// The number of the record that should be here.
+	Seq    uint64 `json:"seq"`
+	Reason string `json:"reason"`
 }
 
+// String describes the record and what is wrong with it, for people.
 func (b *Bad) String() string {
 	where := fmt.Sprintf("record %d", b.Seq)
 	if b.Segment != "" && b.Line > 0 {
@@ -28,37 +31,43 @@ func (b *Bad) String() string {
 	return where + ": " + b.Reason
 }
 
-// setBack is how far a clock goes back before it is worth a word: records of
-// one moment may be a little out of order.
-const setBack = time.Second
+// clockTolerance is how far a clock must go back before it is reported: records
+// of one moment may be slightly out of order.
+const clockTolerance = time.Second
 
-// chain is where a reading of a node's records has come to.
-type chain struct {
-	node  string // "" until the first record says it
-	next  uint64
-	prev  [sha256.Size]byte
-	known bool // prev is known; otherwise the next record is believed
-	time  time.Time
+// chainVerifier checks the records of one node in order. It remembers how far it
+// is.
+type chainVerifier struct {
+	// "" until the first record names it.
+	node     string
+	nextSeq  uint64            // number of the next record
+	prevHash [sha256.Size]byte // hash of the last record
+	// prevHash is known; otherwise the next record is trusted.
+	prevKnown bool
+	lastTime  time.Time // time of the last record
 
-	records uint64
-	first   uint64
-	buf     []byte
-	back    func(seq uint64, by time.Duration) // told when the clock went back
-	breaks  func(reason string)                // told of a break that begins a segment, which is then accepted
+	recordCount uint64
+	firstSeq    uint64
+	buf         []byte
+	// Called if the clock went back; may be nil.
+	onClockBack func(seq uint64, by time.Duration)
+	// Called for a break that begins a segment, which is then accepted; if nil,
+	// a break is an error.
+	onBreak func(reason string)
 }
 
-// accept checks that l comes next, and goes on. The answer is what is wrong.
-// l.entry is read on the way.
-func (c *chain) accept(l *line) (wrong string) {
-	holds := !c.known || c.follow(&c.prev, l.text) == l.hash
-	if l.src == "" { // not looked into yet
+// acceptRecord checks that l is the next record, and moves on to it. It returns
+// what is wrong, or "". It parses l if that was not done yet.
+func (c *chainVerifier) acceptRecord(l *line) (wrong string) {
+	holds := !c.prevKnown || c.hashRecord(&c.prevHash, l.rawJSON) == l.hash
+	if l.jsonText == "" { // not parsed yet
 		if err := l.parse(); err != nil {
 			return err.Error()
 		}
 	}
 	switch {
-	case l.Seq != c.next:
-		return fmt.Sprintf("record %d stands where record %d should be", l.Seq, c.next)
+	case l.Seq != c.nextSeq:
+		return fmt.Sprintf("record %d stands where record %d should be", l.Seq, c.nextSeq)
 	case !holds:
 		return "the record was changed, or the one before it was"
 	case c.node != "" && l.Node != c.node:
@@ -66,29 +75,31 @@ func (c *chain) accept(l *line) (wrong string) {
 	case l.Phase == PhaseBreak:
 		return "the chain did not hold when the journal was opened: " + l.Reason
 	}
-	c.take(l)
+	c.moveTo(l)
 	return ""
 }
 
-// follow is the hash of a record that follows prev.
-func (c *chain) follow(prev *[sha256.Size]byte, text []byte) [sha256.Size]byte {
+// hashRecord returns the hash of a record that follows prev.
+func (c *chainVerifier) hashRecord(prev *[sha256.Size]byte, text []byte) [sha256.Size]byte {
 	c.buf = append(append(c.buf[:0], prev[:]...), text...)
 	return sha256.Sum256(c.buf)
 }
 
-func (c *chain) take(l *line) {
-	if c.back != nil && c.time.Sub(l.Time) > setBack {
-		c.back(l.Seq, c.time.Sub(l.Time))
+// moveTo makes l the last record that was accepted.
+func (c *chainVerifier) moveTo(l *line) {
+	if c.onClockBack != nil && c.lastTime.Sub(l.Time) > clockTolerance {
+		c.onClockBack(l.Seq, c.lastTime.Sub(l.Time))
 	}
-	if c.records == 0 {
-		c.first = l.Seq
+	if c.recordCount == 0 {
+		c.firstSeq = l.Seq
 	}
-	c.records++
-	c.node, c.next, c.prev, c.known, c.time = l.Node, l.Seq+1, l.hash, true, l.Time
+	c.recordCount++
+	c.node, c.nextSeq, c.prevHash, c.prevKnown, c.lastTime = l.Node, l.Seq+1, l.hash, true, l.Time
 }
 
-// opening checks the first record of a segment, which names the hash before it.
-func (c *chain) opening(l *line) (wrong string) {
+// acceptFirstRecord checks the first record of a segment, which names the hash
+// before it.
+func (c *chainVerifier) acceptFirstRecord(l *line) (wrong string) {
 	if err := l.parse(); err != nil {
 		return err.Error()
 	}
@@ -96,78 +107,80 @@ func (c *chain) opening(l *line) (wrong string) {
 	if l.Phase != PhaseSegment && l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) {
 		return "a segment must begin with a record that names the hash before it"
 	}
-	if l.Phase == PhaseBreak && c.breaks != nil {
-		if c.follow(&prev, l.text) != l.hash {
+	if l.Phase == PhaseBreak && c.onBreak != nil {
+		if c.hashRecord(&prev, l.rawJSON) != l.hash {
 			return "the record was changed"
 		}
-		c.breaks(l.Reason)
-		c.take(l)
+		c.onBreak(l.Reason)
+		c.moveTo(l)
 		return ""
 	}
-	if !c.known {
-		c.prev, c.known = prev, true
+	if !c.prevKnown {
+		c.prevHash, c.prevKnown = prev, true
 	}
-	if l.Phase == PhaseSegment && l.Seq == c.next && prev != c.prev {
+	if l.Phase == PhaseSegment && l.Seq == c.nextSeq && prev != c.prevHash {
 		return "the segment does not follow the record before it"
 	}
-	return c.accept(l)
+	return c.acceptRecord(l)
 }
 
-// tellBreak repeats what a segment says that begins with a break; "" for others.
-func (c *chain) tellBreak(l *line) string {
+// describeBreak repeats the reason of a segment that begins with a break; it
+// returns "" for others.
+func (c *chainVerifier) describeBreak(l *line) string {
 	var prev [sha256.Size]byte
-	if l.parse() != nil || l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) || c.follow(&prev, l.text) != l.hash {
+	if l.parse() != nil || l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) || c.hashRecord(&prev, l.rawJSON) != l.hash {
 		return ""
 	}
 	return "; it begins by saying why: " + l.Reason
 }
 
-// read takes the chain through one segment. visit is told of every good record
-// and may object. torn is how many bytes lie after the last whole line, end
-// where they begin.
-func (c *chain) read(ctx context.Context, s segment, visit func(*line) string) (bad *Bad, end, torn int64, err error) {
+// readSegment verifies one segment. It calls visit for every valid record, and
+// visit may object. end is where the complete lines end, and torn is how many
+// bytes follow them. The error says that the file could not be read; a record
+// that is wrong is in bad.
+func (c *chainVerifier) readSegment(ctx context.Context, s segment, visit func(*line) string) (bad *Bad, end, torn int64, err error) {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return nil, 0, 0, err
 	}
 	defer f.Close()
-	ls := newLines(f, 0)
+	ls := newLineReader(f, 0)
 	fault := func(wrong string) *Bad {
-		return &Bad{Segment: s.name(), Line: ls.n, Seq: c.next, Reason: wrong}
+		return &Bad{Segment: s.fileName(), Line: ls.lineNumber, Seq: c.nextSeq, Reason: wrong}
 	}
 	for {
 		b, err := ls.next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, ls.off, 0, nil
-		case errors.Is(err, errTorn):
-			return nil, ls.off, ls.torn, nil
-		case errors.Is(err, errShape):
-			return fault(err.Error()), ls.off, 0, nil
+			return nil, ls.offset, 0, nil
+		case errors.Is(err, errTornLine):
+			return nil, ls.offset, ls.tornBytes, nil
+		case errors.Is(err, errMalformedLine):
+			return fault(err.Error()), ls.offset, 0, nil
 		case err != nil:
-			return nil, ls.off, 0, err
+			return nil, ls.offset, 0, err
 		}
-		if ls.n%1024 == 0 && ctx.Err() != nil {
-			return nil, ls.off, 0, ctx.Err()
+		if ls.lineNumber%1024 == 0 && ctx.Err() != nil {
+			return nil, ls.offset, 0, ctx.Err()
 		}
 		l, err := splitLine(b)
 		if err != nil {
-			return fault(err.Error()), ls.off, 0, nil
+			return fault(err.Error()), ls.offset, 0, nil
 		}
-		accept := c.accept
-		if ls.n == 1 {
-			if accept = c.opening; s.first != c.next {
-				return fault(fmt.Sprintf("segment %s stands where record %d should be%s", s.name(), c.next, c.tellBreak(&l))), 0, 0, nil
+		accept := c.acceptRecord
+		if ls.lineNumber == 1 {
+			if accept = c.acceptFirstRecord; s.first != c.nextSeq {
+				return fault(fmt.Sprintf("segment %s stands where record %d should be%s", s.fileName(), c.nextSeq, c.describeBreak(&l))), 0, 0, nil
 			}
 		}
 		if wrong := accept(&l); wrong != "" {
-			return fault(wrong), ls.off, 0, nil
+			return fault(wrong), ls.offset, 0, nil
 		}
 		if visit == nil {
 			continue
 		}
 		if wrong := visit(&l); wrong != "" {
-			return &Bad{Segment: s.name(), Line: ls.n, Seq: l.Seq, Reason: wrong}, ls.off, 0, nil
+			return &Bad{Segment: s.fileName(), Line: ls.lineNumber, Seq: l.Seq, Reason: wrong}, ls.offset, 0, nil
 		}
 	}
 }

@@ -112,7 +112,7 @@ func TestTornAtEveryByte(t *testing.T) {
 	dir := place(t)
 	j := open(t, Options{Dir: dir})
 	run(t, j, "a", 2)
-	if err := j.sign(false); err != nil {
+	if err := j.signHead(false); err != nil {
 		t.Fatal(err)
 	}
 	_, before, _, _ := at(j)
@@ -123,7 +123,7 @@ func TestTornAtEveryByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	heads := headsDir(dir, "")
+	heads := resolveHeadsDir(dir, "")
 	crashed := t.TempDir() // as it is now, with the process dead
 	if err := os.CopyFS(crashed, os.DirFS(heads)); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestTornAtEveryByte(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := os.Chmod(keyPath(filepath.Join(root, "heads")), 0o600); err != nil {
+		if err := os.Chmod(signingKeyPath(filepath.Join(root, "heads")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		j, err := Open(context.Background(), Options{Dir: d, Node: "n1"})
@@ -167,7 +167,7 @@ func TestTornAtEveryByte(t *testing.T) {
 				t.Errorf("nothing was torn, and %d records say so", len(got))
 			}
 		default:
-			l := line{text: []byte(got[0].Line)}
+			l := line{rawJSON: []byte(got[0].Line)}
 			if err := l.parse(); err != nil || len(got) != 1 || l.Dropped != cut-before {
 				t.Errorf("cut at %d: %v", cut, got)
 			}
@@ -186,7 +186,7 @@ func TestTornFirstRecordOfASegment(t *testing.T) {
 		dir := place(t)
 		j := open(t, Options{Dir: dir, SegmentBytes: 1000})
 		run(t, j, "a", 3)
-		if err := j.sign(false); err != nil {
+		if err := j.signHead(false); err != nil {
 			t.Fatal(err)
 		}
 		_, _, seq, _ := at(j)
@@ -214,7 +214,7 @@ func snapshot(t testing.TB, dir string) (root string) {
 	if err := os.CopyFS(root, os.DirFS(filepath.Dir(dir))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(keyPath(filepath.Join(root, "heads")), 0o600); err != nil {
+	if err := os.Chmod(signingKeyPath(filepath.Join(root, "heads")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return root

@@ -42,13 +42,13 @@ type faulty struct {
 	f *faults
 }
 
-func (f *faults) opener(path string, fresh bool) (file, error) {
+func (f *faults) opener(path string, fresh bool) (segmentFile, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open != nil {
 		return nil, f.open
 	}
-	got, err := openFile(path, fresh)
+	got, err := openSegmentFile(path, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func TestDiskThatFailsAndHeals(t *testing.T) {
 			for _, partial := range []int{0, 1, 64, 65, 100, 10_000} {
 				dir := filepath.Join(quickRoot(t), "journal")
 				f := &faults{}
-				j := open(t, Options{Dir: dir, open: f.opener, Strict: strict})
+				j := open(t, Options{Dir: dir, openSegment: f.opener, Strict: strict})
 				record(t, j, started("a"))
 				f.set(func(f *faults) { f.write, f.partial = why, partial })
 				refused(t, j, ended("a"))
@@ -145,15 +145,15 @@ func TestHealsWithoutCalls(t *testing.T) {
 	dir := place(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := &faults{}
-		j := open(t, Options{Dir: dir, open: f.opener})
+		j := open(t, Options{Dir: dir, openSegment: f.opener})
 		f.set(func(f *faults) { f.write = syscall.ENOSPC })
 		refused(t, j, started("a"))
-		time.Sleep(10 * probeEvery)
+		time.Sleep(10 * probeInterval)
 		if s := j.State(); s.OK {
 			t.Fatal("it cannot be well yet")
 		}
 		f.set(func(f *faults) { f.write = nil })
-		time.Sleep(2 * probeEvery)
+		time.Sleep(2 * probeInterval)
 		synctest.Wait()
 		if s := j.State(); !s.OK {
 			t.Fatalf("state %+v", s)
@@ -167,7 +167,7 @@ func TestSyncThatFails(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
 	f := &faults{}
-	j := open(t, Options{Dir: dir, open: f.opener, Strict: true})
+	j := open(t, Options{Dir: dir, openSegment: f.opener, Strict: true})
 	record(t, j, started("a"))
 	f.set(func(f *faults) { f.sync = syscall.EIO })
 	refused(t, j, ended("a"))
@@ -193,21 +193,21 @@ func TestNewSegmentThatCannotBeMade(t *testing.T) {
 	dir := place(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := &faults{}
-		j := open(t, Options{Dir: dir, open: f.opener, SegmentBytes: 500})
+		j := open(t, Options{Dir: dir, openSegment: f.opener, SegmentBytes: 500})
 		f.set(func(f *faults) { f.open = syscall.EROFS })
 		run(t, j, "a", 5)
 		if s := j.State(); !s.OK || !s.Degraded {
 			t.Errorf("state %+v", s)
 		}
 		f.set(func(f *faults) { f.open = nil })
-		time.Sleep(2 * rollPause)
+		time.Sleep(2 * rollRetryDelay)
 		run(t, j, "b", 5)
 		if s := j.State(); !s.OK || s.Degraded {
 			t.Errorf("state %+v", s)
 		}
 		closed(t, j)
 	})
-	if segs, err := segments(dir); err != nil || len(segs) < 2 {
+	if segs, err := listSegments(dir); err != nil || len(segs) < 2 {
 		t.Errorf("%d segments, %v", len(segs), err)
 	}
 	clean(t, dir)
@@ -217,7 +217,7 @@ func TestCallersShareASync(t *testing.T) {
 	t.Parallel()
 	f := &faults{}
 	dir := place(t)
-	j := open(t, Options{Dir: dir, open: f.opener, Strict: true})
+	j := open(t, Options{Dir: dir, openSegment: f.opener, Strict: true})
 	var wg sync.WaitGroup
 	const callers, each = 32, 20
 	for g := range callers {
@@ -229,8 +229,8 @@ func TestCallersShareASync(t *testing.T) {
 	} else {
 		t.Logf("%d syncs for %d records", n, callers*each*2)
 	}
-	if seq := j.State().Seq; j.synced.Load() != seq {
-		t.Errorf("synced up to %d of %d", j.synced.Load(), seq)
+	if seq := j.State().Seq; j.syncedSeq.Load() != seq {
+		t.Errorf("synced up to %d of %d", j.syncedSeq.Load(), seq)
 	}
 	closed(t, j)
 	clean(t, dir)
@@ -242,7 +242,7 @@ func TestRandomFaults(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := filepath.Join(quickRoot(rt), "journal")
 		f := &faults{}
-		o := Options{Dir: dir, Node: "n1", open: f.opener, Strict: rapid.Bool().Draw(rt, "strict"), SegmentBytes: rapid.Int64Range(300, 3000).Draw(rt, "segment")}
+		o := Options{Dir: dir, Node: "n1", openSegment: f.opener, Strict: rapid.Bool().Draw(rt, "strict"), SegmentBytes: rapid.Int64Range(300, 3000).Draw(rt, "segment")}
 		j, err := Open(context.Background(), o)
 		if err != nil {
 			rt.Fatal(err)
@@ -319,7 +319,7 @@ func TestPieceIsTakenBack(t *testing.T) {
 	for _, truncates := range []bool{true, false} {
 		dir := place(t)
 		f := &faults{}
-		j := open(t, Options{Dir: dir, open: f.opener})
+		j := open(t, Options{Dir: dir, openSegment: f.opener})
 		f.set(func(f *faults) {
 			f.write, f.partial = syscall.ENOSPC, 1500
 			if !truncates { // not at once
@@ -330,7 +330,7 @@ func TestPieceIsTakenBack(t *testing.T) {
 		long.Name = strings.Repeat("x", maxName)
 		refused(t, j, long)
 		f.set(func(f *faults) { f.write, f.truncate = nil, nil })
-		j.probe()
+		j.probeSegment()
 		if s := j.State(); !s.OK {
 			t.Fatalf("state %+v", s)
 		}

@@ -18,9 +18,9 @@ import (
 // A line that is read is made of exactly these bytes.
 func FuzzLine(f *testing.F) {
 	e := newEncoder("n1")
-	e.begin(1, time.Unix(0, 0), PhaseEnd)
-	e.call(ended("x"))
-	good, _ := e.seal(&[32]byte{})
+	e.beginRecord(1, time.Unix(0, 0), PhaseEnd)
+	e.addCall(ended("x"))
+	good, _ := e.finishRecord(&[32]byte{})
 	f.Add(bytes.TrimSpace(good))
 	f.Add([]byte(""))
 	f.Add([]byte(strings.Repeat("0", 64) + " {}"))
@@ -31,7 +31,7 @@ func FuzzLine(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := l.record()
+		r := l.toRecord()
 		if r.Hash+" "+r.Line != string(b) {
 			t.Errorf("read %q as %q", b, r.Hash+" "+r.Line)
 		}
@@ -44,10 +44,10 @@ func FuzzLine(f *testing.F) {
 // The quick reader and the JSON parser never disagree.
 func FuzzScan(f *testing.F) {
 	e := newEncoder("n1")
-	e.begin(1, time.Unix(0, 0), PhaseEnd)
-	e.call(ended("x"))
-	good, _ := e.seal(&[32]byte{})
-	f.Add(string(good[lineHead : len(good)-1]))
+	e.beginRecord(1, time.Unix(0, 0), PhaseEnd)
+	e.addCall(ended("x"))
+	good, _ := e.finishRecord(&[32]byte{})
+	f.Add(string(good[hashPrefixSize : len(good)-1]))
 	f.Add(`{"seq":1,"seq":2}`)
 	f.Add(`{"seq":1,}`)
 	f.Add(`{"seq":18446744073709551615,"bytes_in":-1}`)
@@ -58,7 +58,7 @@ func FuzzScan(f *testing.F) {
 	f.Add(`{}`)
 	f.Fuzz(func(t *testing.T, s string) {
 		var quick, full entry
-		if !quick.scan(s) {
+		if !quick.scanRecord(s) {
 			return
 		}
 		if err := jsonv2.Unmarshal([]byte(s), &full); err != nil {
@@ -84,18 +84,18 @@ func FuzzRecord(f *testing.F) {
 		c.Name, c.Reason, c.Duration = name, reason, time.Duration(us)
 		c.Tenant, c.Kind, c.Door, c.Server, c.Version = junctor.TenantID(name), junctor.Kind(name), junctor.Door(name), name, name
 		c.Issuer, c.Subject, c.Status, c.Code = name, name, junctor.Status(name), junctor.Code(name)
-		e.begin(7, time.Unix(1, 5000), PhaseEnd)
-		e.call(c)
-		b, hash := e.seal(&[32]byte{9})
+		e.beginRecord(7, time.Unix(1, 5000), PhaseEnd)
+		e.addCall(c)
+		b, hash := e.finishRecord(&[32]byte{9})
 		if len(b) > maxLine || bytes.IndexByte(b, '\n') != len(b)-1 || bytes.IndexByte(b, 0) >= 0 {
 			t.Fatalf("%d bytes: %q", len(b), b)
 		}
 		l, err := parseLine(b[:len(b)-1])
-		if err != nil || l.hash != hash || follow(&[32]byte{9}, l.text) != hash {
+		if err != nil || l.hash != hash || follow(&[32]byte{9}, l.rawJSON) != hash {
 			t.Fatalf("%v: %q", err, b)
 		}
-		if !strings.ContainsFunc(id+name+reason, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' || r == 0x7f }) && us >= 0 && !new(entry).scan(string(l.text)) {
-			t.Errorf("not read quickly: %s", l.text)
+		if !strings.ContainsFunc(id+name+reason, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' || r == 0x7f }) && us >= 0 && !new(entry).scanRecord(string(l.rawJSON)) {
+			t.Errorf("not read quickly: %s", l.rawJSON)
 		}
 		if len(name) <= maxName && utf8.ValidString(name) && !strings.Contains(name, "\x00") && l.Name != name {
 			t.Errorf("name %q came back as %q", name, l.Name)
@@ -107,13 +107,13 @@ func FuzzRecord(f *testing.F) {
 // what is recorded after.
 func FuzzSegment(f *testing.F) {
 	e := newEncoder("n1")
-	e.begin(1, time.Unix(0, 0), PhaseSegment)
-	e.text("prev", strings.Repeat("0", 64), hexSize)
-	first, hash := e.seal(&[32]byte{})
+	e.beginRecord(1, time.Unix(0, 0), PhaseSegment)
+	e.addText("prev", strings.Repeat("0", 64), hexSize)
+	first, hash := e.finishRecord(&[32]byte{})
 	good := bytes.Clone(first)
-	e.begin(2, time.Unix(0, 0), PhaseEnd)
-	e.call(ended("x"))
-	second, _ := e.seal(&hash)
+	e.beginRecord(2, time.Unix(0, 0), PhaseEnd)
+	e.addCall(ended("x"))
+	second, _ := e.finishRecord(&hash)
 	good = append(good, second...)
 	f.Add(good)
 	f.Add(good[:len(good)-3])

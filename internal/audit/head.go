@@ -16,8 +16,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Head names a record of a node's chain, signed: whatever is behind it must be
-// there.
+// Head names a record of a node's chain and is signed. All records up to it must
+// exist.
 type Head struct {
 	Node string    `json:"node"`
 	Seq  uint64    `json:"seq"`
@@ -25,28 +25,34 @@ type Head struct {
 	Time time.Time `json:"time"`
 	// Shipped is the last record that the copy in SQL had.
 	Shipped uint64 `json:"shipped,omitzero"`
-	// Closed says that the journal was closed in order: nothing follows.
+	// Closed says that the journal was closed properly: no record follows.
 	Closed    bool   `json:"closed,omitzero"`
 	Signature []byte `json:"signature"`
 }
 
-func (h *Head) signed() []byte {
+// signedBytes returns the text that the signature covers. It must not change:
+// older heads have to stay valid.
+func (h *Head) signedBytes() []byte {
 	return fmt.Appendf(nil, "junctor journal head\n%s\n%d\n%s\n%s\n%d\n%t\n",
 		h.Node, h.Seq, h.Hash, h.Time.UTC().Format(time.RFC3339Nano), h.Shipped, h.Closed)
 }
 
-// Checkpoint says that the records up to one were removed in order.
+// Checkpoint says that the journal itself removed the records up to one.
 type Checkpoint struct {
-	Node  string    `json:"node"`
-	UpTo  uint64    `json:"up_to_seq"`
-	Hash  string    `json:"hash"` // of the record UpTo
-	Time  time.Time `json:"time"`
-	Count uint64    `json:"count"` // how many records went with this one
-	// The signature covers the checkpoint before, too.
+	Node string    `json:"node"`
+	UpTo uint64    `json:"up_to_seq"`
+	Hash string    `json:"hash"` // of the record UpTo
+	Time time.Time `json:"time"`
+	// How many records this checkpoint covers.
+	Count uint64 `json:"count"`
+	// The signature covers the signature of the checkpoint before, too, so that
+	// none can be left out.
 	Signature []byte `json:"signature"`
 }
 
-func (c *Checkpoint) signed(before []byte) []byte {
+// signedBytes returns the text that the signature covers. before is the signature
+// of the checkpoint before.
+func (c *Checkpoint) signedBytes(before []byte) []byte {
 	b := fmt.Appendf(nil, "junctor journal checkpoint\n%s\n%d\n%s\n%s\n%d\n",
 		c.Node, c.UpTo, c.Hash, c.Time.UTC().Format(time.RFC3339Nano), c.Count)
 	return append(b, before...)
@@ -54,16 +60,18 @@ func (c *Checkpoint) signed(before []byte) []byte {
 
 func headPath(dir, node string) string       { return filepath.Join(dir, node+".json") }
 func checkpointPath(dir, node string) string { return filepath.Join(dir, node+".checkpoints") }
-func keyPath(dir string) string              { return filepath.Join(dir, "signing.key") }
-func publicPath(dir string) string           { return filepath.Join(dir, "signing.pub") }
+func signingKeyPath(dir string) string       { return filepath.Join(dir, "signing.key") }
+func publicKeyPath(dir string) string        { return filepath.Join(dir, "signing.pub") }
 
+// Why a head or a list of checkpoints is not usable.
 var (
-	errNoHead  = errors.New("there is no signed head")
-	errForged  = errors.New("the signature is not of this journal's key")
-	errDamaged = errors.New("it cannot be read")
+	errNoHead         = errors.New("there is no signed head")
+	errBadSignature   = errors.New("the signature is not of this journal's key")
+	errUnreadableFile = errors.New("it cannot be read")
 )
 
-// readHead gives the signed head of a node, if its signature holds.
+// readHead reads the signed head of a node. The error is errNoHead if there is
+// none, and errUnreadableFile or errBadSignature if it is not valid.
 func readHead(dir, node string, key ed25519.PublicKey) (*Head, error) {
 	b, err := os.ReadFile(headPath(dir, node))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,16 +82,17 @@ func readHead(dir, node string, key ed25519.PublicKey) (*Head, error) {
 	}
 	h := new(Head)
 	if err := json.Unmarshal(b, h); err != nil {
-		return nil, errDamaged
+		return nil, errUnreadableFile
 	}
-	if h.Node != node || !ed25519.Verify(key, h.signed(), h.Signature) {
-		return nil, errForged
+	if h.Node != node || !ed25519.Verify(key, h.signedBytes(), h.Signature) {
+		return nil, errBadSignature
 	}
 	return h, nil
 }
 
+// writeHead signs a head and puts it in place.
 func writeHead(dir string, h *Head, key ed25519.PrivateKey) error {
-	h.Signature = ed25519.Sign(key, h.signed())
+	h.Signature = ed25519.Sign(key, h.signedBytes())
 	b, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -91,8 +100,8 @@ func writeHead(dir string, h *Head, key ed25519.PrivateKey) error {
 	return writeFile(headPath(dir, h.Node), append(b, '\n'), 0o644)
 }
 
-// readCheckpoints gives a node's checkpoints, oldest first. bad is the line
-// that does not hold, if any.
+// readCheckpoints reads a node's checkpoints, oldest first. bad is the first line
+// that is not valid; 0 for none.
 func readCheckpoints(dir, node string, key ed25519.PublicKey) (all []Checkpoint, bad int, err error) {
 	b, err := os.ReadFile(checkpointPath(dir, node))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,23 +115,24 @@ func readCheckpoints(dir, node string, key ed25519.PublicKey) (all []Checkpoint,
 	for n := 1; sc.Scan(); n++ {
 		var c Checkpoint
 		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
-			return all, n, errDamaged
+			return all, n, errUnreadableFile
 		}
-		if c.Node != node || !ed25519.Verify(key, c.signed(before.Signature), c.Signature) {
-			return all, n, errForged
+		if c.Node != node || !ed25519.Verify(key, c.signedBytes(before.Signature), c.Signature) {
+			return all, n, errBadSignature
 		}
 		if c.UpTo-before.UpTo != c.Count || c.UpTo <= before.UpTo {
-			return all, n, errForged
+			return all, n, errBadSignature
 		}
 		all, before = append(all, c), c
 	}
 	if sc.Err() != nil {
-		return all, len(all) + 1, errDamaged
+		return all, len(all) + 1, errUnreadableFile
 	}
 	return all, 0, nil
 }
 
-// writeCheckpoints puts the whole list in place at once: there are few.
+// writeCheckpoints replaces the whole file at once, since there are few
+// checkpoints. all must not be empty.
 func writeCheckpoints(dir string, all []Checkpoint) error {
 	var b []byte
 	for _, c := range all {
@@ -135,41 +145,43 @@ func writeCheckpoints(dir string, all []Checkpoint) error {
 	return writeFile(checkpointPath(dir, all[0].Node), b, 0o644)
 }
 
-// signingKey reads the key of a folder, or makes one. The public half lies
-// beside it, for those who verify.
-func signingKey(dir string) (ed25519.PrivateKey, error) {
-	text, err := os.ReadFile(keyPath(dir))
+// loadSigningKey reads the signing key of a folder, or creates one. The public
+// key is beside it, for verification.
+func loadSigningKey(dir string) (ed25519.PrivateKey, error) {
+	text, err := os.ReadFile(signingKeyPath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		_, key, err := ed25519.GenerateKey(nil)
 		if err != nil {
 			return nil, err
 		}
-		if err := writeFile(keyPath(dir), encodeKey(key.Seed()), 0o600); err != nil {
+		if err := writeFile(signingKeyPath(dir), encodeKey(key.Seed()), 0o600); err != nil {
 			return nil, err
 		}
-		return key, writeFile(publicPath(dir), encodeKey(key.Public().(ed25519.PublicKey)), 0o644)
+		return key, writeFile(publicKeyPath(dir), encodeKey(key.Public().(ed25519.PublicKey)), 0o644)
 	}
 	if err != nil {
 		return nil, err
 	}
-	// Windows has no such bits: there the user's own folder guards the file.
-	if info, err := os.Stat(keyPath(dir)); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("others can read the signing key: run chmod 600 %s", keyPath(dir))
+	// Windows has no such permission bits: there the user's own folder protects the file.
+	if info, err := os.Stat(signingKeyPath(dir)); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("others can read the signing key: run chmod 600 %s", signingKeyPath(dir))
 	}
 	seed, err := decodeKey(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", keyPath(dir), err)
+		return nil, fmt.Errorf("%s: %w", signingKeyPath(dir), err)
 	}
 	key := ed25519.NewKeyFromSeed(seed)
-	if pub, err := publicKey(dir); err != nil || !pub.Equal(key.Public()) {
-		err = writeFile(publicPath(dir), encodeKey(key.Public().(ed25519.PublicKey)), 0o644)
+	if pub, err := readPublicKey(dir); err != nil || !pub.Equal(key.Public()) {
+		err = writeFile(publicKeyPath(dir), encodeKey(key.Public().(ed25519.PublicKey)), 0o644)
 		return key, err
 	}
 	return key, nil
 }
 
-func publicKey(dir string) (ed25519.PublicKey, error) {
-	text, err := os.ReadFile(publicPath(dir))
+// readPublicKey reads the public key of a folder, with which heads and
+// checkpoints are verified.
+func readPublicKey(dir string) (ed25519.PublicKey, error) {
+	text, err := os.ReadFile(publicKeyPath(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -180,16 +192,17 @@ func encodeKey(b []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(nil, b), '\n')
 }
 
+// decodeKey reads a seed or a public key, which have the same length.
 func decodeKey(text []byte) ([]byte, error) {
 	b, err := base64.StdEncoding.AppendDecode(nil, bytes.TrimSpace(text))
-	if err != nil || len(b) != ed25519.SeedSize { // the public half is as long
+	if err != nil || len(b) != ed25519.SeedSize { // a public key has the same size
 		return nil, errors.New("there is no key in it (32 bytes in base64)")
 	}
 	return b, nil
 }
 
-// writeFile puts a file in place whole: readers see the old one or the new
-// one, also after a power cut.
+// writeFile replaces a file as a whole: readers see the old one or the new one,
+// also after a power cut.
 func writeFile(path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*")
@@ -209,8 +222,8 @@ func writeFile(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// syncDir makes names durable. Not every system can sync a folder; where it
-// cannot, only a power cut could show it.
+// syncDir makes file names durable. Not every system can sync a folder. Where it
+// fails, only a power cut could show it, so errors are ignored.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

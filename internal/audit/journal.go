@@ -15,32 +15,44 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Options of a Journal. Dir and Node are needed.
+// Options configure a Journal. Dir and Node are required; every other field has a
+// usable zero value.
 type Options struct {
-	Dir      string        // of the segments
-	HeadsDir string        // of signed heads, checkpoints and the signing key; default: heads beside Dir
-	Node     string        // names the chain: letters, digits, dot, dash, underscore
-	Strict   bool          // Append waits for the disk
-	Keep     time.Duration // how long closed segments are kept; 0 is for ever
-	Recent   int           // how many calls are kept in memory for Calls; default 1000
-	Ship     Shipper       // where records are copied to; nil is nowhere. A Witness is asked, too, how far the chain was
+	Dir string // folder of the segments
+	// Folder of signed heads, checkpoints and the signing key; default: heads
+	// beside Dir.
+	HeadsDir string
+	// Names the chain: letters, digits, dot, dash, underscore.
+	Node string
+	// Append waits until the record is on disk.
+	Strict bool
+	// How long closed segments are kept; 0 keeps them for ever.
+	Keep time.Duration
+	// How many calls Calls can list from memory; default 1000.
+	Recent int
+	// Receives a copy of the records; nil for no copy. A Witness is also asked
+	// how far the chain was.
+	Ship Shipper
 
-	// Restored says that the journal came from a backup, and of when: the first
-	// thing on record. "" for a journal that goes on.
+	// Restored describes the backup that the journal was restored from. If it is
+	// not empty, Open records it.
 	Restored string
 
-	SegmentBytes int64         // a segment closes at this size; default 64 MiB
-	HeadEvery    time.Duration // how often a head is signed when there is something new; default 5 s
-	HeadRecords  uint64        // a head is signed after this many records at the latest; default 10000
+	// A segment closes at this size; default 64 MiB.
+	SegmentBytes int64
+	// How often a head is signed while records arrive; default 5 s.
+	HeadEvery time.Duration
+	// A head is signed after this many records at the latest; default 10000.
+	HeadRecords uint64
 
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	open func(path string, fresh bool) (file, error) // tests put faults in here
+	openSegment func(path string, fresh bool) (segmentFile, error) // tests inject faults here
 }
 
-// file is what the journal needs of a segment that it writes.
-type file interface {
+// segmentFile is the part of os.File that the journal uses to write a segment.
+type segmentFile interface {
 	io.ReaderAt
 	io.WriterAt
 	Truncate(size int64) error
@@ -48,8 +60,9 @@ type file interface {
 	Close() error
 }
 
-// openFile opens a segment for writing. A fresh one must not exist.
-func openFile(path string, fresh bool) (file, error) {
+// openSegmentFile opens a segment for writing. If fresh is set, the file must not
+// exist yet.
+func openSegmentFile(path string, fresh bool) (segmentFile, error) {
 	flags := os.O_RDWR
 	if fresh {
 		flags |= os.O_CREATE | os.O_EXCL
@@ -59,76 +72,113 @@ func openFile(path string, fresh bool) (file, error) {
 
 // Journal is the durable record of one node's calls. All methods may be called
 // from any goroutine.
+//
+// The journal refuses rather than loses: while a record cannot be written, Append
+// returns an error and the pipeline refuses the call. Every failure of writing is
+// temporary. The next Append, or the maintenance goroutine, tries again, and a
+// PhaseLost record then says how many records are missing.
 type Journal struct {
-	o    Options
-	ring *Recent
-	key  ed25519.PrivateKey
-	lock io.Closer
+	options    Options
+	recent     *Recent
+	signingKey ed25519.PrivateKey
+	folderLock io.Closer
 
-	notes sync.Pool // of *note
-	turn  turn      // of callers: one writes
+	recordPool sync.Pool // of *pendingRecord
+	// Elects the caller that writes for all others.
+	writeQueue writeQueue
 
-	mu       sync.Mutex // writing: chain order is lock order
-	enc      *encoder
-	lines    []byte // of records that are written together
-	file     file
-	path     string
-	off      int64  // where the next line goes
-	seq      uint64 // of the last record that was written
-	prev     [sha256.Size]byte
-	torn     bool     // bytes may lie behind off
-	err      error    // why the last write failed; nil when it did not
-	starts   int64    // records lost since err: starts, that is calls refused
-	ends     int64    // and ends and refusals
-	lost     uint64   // ends and refusals lost since Open
-	retired  []extent // closed segments that were not synced yet
-	gone     string   // why the segment must be left
-	rollAt   time.Time
-	problems problems
-	closed   bool
+	// Guards the fields below, up to closed; the order of the chain is the order
+	// of this lock.
+	mu         sync.Mutex
+	encoder    *encoder
+	lineBuffer []byte // lines that are written together
+	file       segmentFile
+	path       string // of file
+	offset     int64  // where the next line goes
+	// Number of the last record that was written.
+	seq uint64
+	// Hash of the last record that was written.
+	prevHash [sha256.Size]byte
+	// Bytes of a failed write may follow offset.
+	hasTornTail bool
+	// Why the last write failed; nil if it succeeded.
+	writeErr error
+	// Starts lost since writeErr was set: calls that were refused.
+	lostStarts int64
+	// Ends and refusals lost since writeErr was set.
+	lostEnds      int64
+	lostEndsTotal uint64 // ends and refusals lost since Open
+	// Closed segments that were not synced yet.
+	unsyncedSegments []fileExtent
+	// Why the current segment must not be written any more; "" if it may.
+	abandonReason string
+	// When to try again after a new segment could not be begun.
+	nextRollAttempt time.Time
+	problems        problems
+	closed          bool
 
-	gate  gate // and what follows: one flush at a time
-	todo  []extent
-	stale bool   // a sync failed: what was to be synced must be written again
-	good  extent // what is synced of the segment that was synced last
+	// Guards the fields below, up to syncedExtent: one flush runs at a time.
+	flushGate flushGate
+	// Of the running flush; kept to reuse its memory.
+	extentsToSync []fileExtent
+	// A sync failed: the unsynced bytes must be written again first.
+	rewriteBeforeSync bool
+	// The part on disk of the segment that was synced last.
+	syncedExtent fileExtent
 
-	synced atomic.Uint64 // up to this record all is on disk
+	// All records up to this one are on disk.
+	syncedSeq atomic.Uint64
 
-	heading sync.Mutex // one head at a time
-	head    Head       // the last that was written
-	signed  bool       // head is of this process
-	// replaceKept says that the head that the witness keeps does not hold.
+	// Guards the fields below, up to checkpoints: one head is signed at a time.
+	headMu         sync.Mutex
+	head           Head // the last head that was written
+	headSignedHere bool // this process signed head
+	// replaceKept says that the signature of the head that the witness keeps is
+	// invalid, so the next head must replace it even if its number is lower.
 	replaceKept bool
-	cps         []Checkpoint
+	checkpoints []Checkpoint
 
-	comparing  sync.Mutex // one late comparison at a time
-	uncompared bool       // the witness could not be asked when the journal was opened
-	resumedAt  uint64     // where the journal ended then
+	// Guards the fields below, up to resumedAt: one late comparison runs at a
+	// time.
+	compareMu sync.Mutex
+	// The witness was not reachable when the journal was opened.
+	uncompared bool
+	// Number of the last record when the journal was opened.
+	resumedAt uint64
 
-	headSeq    atomic.Uint64 // of head, for State
-	checkpoint atomic.Uint64 // the last of cps, for State
+	headSeq atomic.Uint64 // number of head, for State
+	// Number of the last checkpoint, for State.
+	checkpointSeq atomic.Uint64
 
-	shipped    atomic.Uint64
-	shipKnown  atomic.Bool // the copy has told how far it is
-	wake       chan struct{}
-	headNow    chan struct{}
-	headSigned chan struct{}   // a head is there that the witness may keep
-	life       context.Context // of the goroutines: from Open to Close
-	end        context.CancelFunc
-	done       sync.WaitGroup
+	// Number of the last record that the copy has.
+	shippedSeq atomic.Uint64
+	// The copy has answered, so shippedSeq is true.
+	shippedKnown  atomic.Bool
+	shipWake      chan struct{} // there are records to copy
+	headRequested chan struct{} // a head should be signed now
+	// There is a head for the witness to keep.
+	headSigned chan struct{}
+	// Context of the goroutines: ends with Close.
+	lifeCtx    context.Context
+	cancelLife context.CancelFunc
+	goroutines sync.WaitGroup
 }
 
-// Open opens the journal of a node, or begins one. It repairs what a crash can
-// leave, and goes on after what a crash cannot have done in a new segment that
-// says so; State tells. Close it.
+// Open opens the journal of a node, or creates one. The caller must call Close.
+//
+// Open takes a lock on the folder. If another process holds it, the error has the
+// code CodeConflict; every other error has CodeUnavailable or, for invalid
+// options, CodeInvalid. Open repairs the damage that a crash can leave. If it
+// finds damage that a crash cannot explain, it continues in a new segment whose
+// first record says why, and State reports it.
 func Open(ctx context.Context, o Options) (*Journal, error) {
-	o, err := o.valid()
+	o, err := o.validateWithDefaults()
 	if err != nil {
 		return nil, err
 	}
 	for _, dir := range []string{o.Dir, o.HeadsDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, cannotOpen(o.Dir, err)
+			return nil, openError(o.Dir, err)
 		}
 	}
 	lock, held, err := lockFile(filepath.Join(o.Dir, "lock"))
@@ -139,62 +189,66 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 			Message: "the journal in " + o.Dir + " is in use by another process: stop that one, or give this one a data directory of its own",
 		}
 	case err != nil:
-		return nil, cannotOpen(o.Dir, err)
+		return nil, openError(o.Dir, err)
 	}
 	j := &Journal{
-		o: o, ring: NewRecent(o.Recent), lock: lock, enc: newEncoder(o.Node),
-		wake: make(chan struct{}, 1), headNow: make(chan struct{}, 1), headSigned: make(chan struct{}, 1),
+		options: o, recent: NewRecent(o.Recent), folderLock: lock, encoder: newEncoder(o.Node),
+		shipWake: make(chan struct{}, 1), headRequested: make(chan struct{}, 1), headSigned: make(chan struct{}, 1),
 	}
-	j.life, j.end = context.WithCancel(context.WithoutCancel(ctx))
-	j.gate.free.L = &j.gate.mu
-	if err := j.start(ctx); err != nil {
-		j.end()
+	j.lifeCtx, j.cancelLife = context.WithCancel(context.WithoutCancel(ctx))
+	j.flushGate.idle.L = &j.flushGate.mu
+	if err := j.loadAndSign(ctx); err != nil {
+		j.cancelLife()
 		if j.file != nil {
 			j.file.Close()
 		}
 		lock.Close()
-		return nil, cannotOpen(o.Dir, err)
+		return nil, openError(o.Dir, err)
 	}
-	j.done.Go(j.maintain)
+	j.goroutines.Go(j.runMaintenance)
 	if o.Ship != nil {
-		j.done.Go(j.ship)
+		j.goroutines.Go(j.shipRecords)
 	}
 	if j.asWitness() != nil {
-		j.done.Go(j.keepHeads)
+		j.goroutines.Go(j.keepHeads)
 	}
 	return j, nil
 }
 
-func (j *Journal) start(ctx context.Context) (err error) {
-	if j.key, err = signingKey(j.o.HeadsDir); err != nil {
+// loadAndSign reads the signing key, resumes the chain and signs a first head. It
+// runs before any other goroutine knows the journal.
+func (j *Journal) loadAndSign(ctx context.Context) (err error) {
+	if j.signingKey, err = loadSigningKey(j.options.HeadsDir); err != nil {
 		return err
 	}
-	if err := j.resume(ctx); err != nil {
+	if err := j.resumeChain(ctx); err != nil {
 		return err
 	}
-	if j.o.Restored != "" {
-		j.enc.begin(j.seq+1, j.o.Now(), PhaseRestore)
-		j.enc.text("reason", j.o.Restored, maxReason)
-		if err := j.putOne(); err != nil {
+	if j.options.Restored != "" {
+		j.encoder.beginRecord(j.seq+1, j.options.Now(), PhaseRestore)
+		j.encoder.addText("reason", j.options.Restored, maxReason)
+		if err := j.writeEncoded(); err != nil {
 			return err
 		}
 	}
-	syncDir(j.o.Dir)
-	if err := j.refill(ctx); err != nil {
-		j.o.Logger.Warn("the newest calls could not be read from the journal", "error", err)
+	syncDir(j.options.Dir)
+	if err := j.loadRecentCalls(ctx); err != nil {
+		j.options.Logger.Warn("the newest calls could not be read from the journal", "error", err)
 	}
-	// From here on a head exists, so that a missing one means something.
-	return j.sign(false)
+	// From here on a head always exists, so a missing one is evidence that it was removed.
+	return j.signHead(false)
 }
 
-func (o Options) valid() (Options, error) {
+// validateWithDefaults returns the options with the default of every empty field,
+// or CodeInvalid.
+func (o Options) validateWithDefaults() (Options, error) {
 	if o.Dir == "" {
 		return o, junctor.Errorf(junctor.CodeInvalid, "the journal needs a folder")
 	}
-	if !validNode(o.Node) {
+	if !isValidNode(o.Node) {
 		return o, junctor.Errorf(junctor.CodeInvalid, "%q cannot name a node: use up to 64 letters, digits, dots, dashes and underscores", o.Node)
 	}
-	o.HeadsDir = headsDir(o.Dir, o.HeadsDir)
+	o.HeadsDir = resolveHeadsDir(o.Dir, o.HeadsDir)
 	if o.SegmentBytes <= 0 {
 		o.SegmentBytes = 64 << 20
 	}
@@ -213,14 +267,15 @@ func (o Options) valid() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.open == nil {
-		o.open = openFile
+	if o.openSegment == nil {
+		o.openSegment = openSegmentFile
 	}
 	return o, nil
 }
 
-// validNode says whether a name is good for files and needs no escape in JSON.
-func validNode(s string) bool {
+// isValidNode reports whether a node's name can be part of a file name and needs
+// no escape in JSON.
+func isValidNode(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && (c != '.' || i == 0) {
@@ -230,52 +285,56 @@ func validNode(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-func headsDir(dir, heads string) string {
+// resolveHeadsDir returns the folder of the heads: heads if it is set, otherwise
+// the folder "heads" beside the journal's.
+func resolveHeadsDir(dir, heads string) string {
 	if heads != "" {
 		return heads
 	}
 	return filepath.Join(filepath.Dir(filepath.Clean(dir)), "heads")
 }
 
-func cannotOpen(dir string, err error) error {
+// openError says that the journal in dir could not be opened, and why.
+func openError(dir string, err error) error {
 	return &junctor.Error{
 		Code: junctor.CodeUnavailable, Cause: err,
 		Message: "the journal in " + dir + " cannot be opened: " + err.Error(),
 	}
 }
 
-// Append records the beginning or the end of a call, or a refusal. When it
-// returns nil the record survives the death of the process, and in strict mode
-// a power cut. An error is CodeUnavailable: nothing was recorded, or, in strict
-// mode, not safely. Every Append tries again by itself.
+// Append records the start or the end of a call, or a refusal. If it returns nil,
+// the record survives the death of the process, and in strict mode a power cut.
+// Every error has the code CodeUnavailable: the record was not written or, in
+// strict mode, may not be on disk. A later Append tries again by itself.
 func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
-	n, ok := j.notes.Get().(*note)
+	n, ok := j.recordPool.Get().(*pendingRecord)
 	if !ok {
-		n = &note{told: make(chan bool, 1)}
+		n = &pendingRecord{written: make(chan bool, 1)}
 	}
-	n.call, n.said.buf = c, n.said.buf[:0]
-	n.said.call(c) // by now, since the journal is shared
-	j.write(n)
+	n.call, n.body.buf = c, n.body.buf[:0]
+	n.body.addCall(c) // before the queue, since the journal is shared
+	j.writeRecord(n)
 	seq, err := n.seq, n.err
 	n.call = nil
-	j.notes.Put(n)
-	if err == nil && j.o.Strict {
-		err = j.commit(seq)
+	j.recordPool.Put(n)
+	if err == nil && j.options.Strict {
+		err = j.waitSynced(seq)
 	}
-	// A call that is refused for this has not begun. What has ended is shown,
-	// recorded or not.
+	// A start that was not recorded is refused, so the call never runs and is not
+	// listed. A call that ended is listed in any case.
 	if err == nil || c.Status != junctor.StatusRunning {
-		_ = j.ring.Append(ctx, c) // it cannot fail
+		_ = j.recent.Append(ctx, c) // it cannot fail
 	}
 	return err
 }
 
-// Calls gives matching calls of the newest, newest first, and the number to
-// continue before; 0 when there are no more.
-func (j *Journal) Calls(q Query) (calls []junctor.Call, next string) { return j.ring.Calls(q) }
+// Calls returns the matching calls among the newest, newest first. next is the id
+// to continue after; it is "" if there are no more.
+func (j *Journal) Calls(q Query) (calls []junctor.Call, next string) { return j.recent.Calls(q) }
 
-// Close ships what can be shipped before ctx ends, signs the last head and
-// gives the folder free.
+// Close stops the goroutines, ships the remaining records until ctx ends, signs
+// the last head and releases the folder. Later calls of Close do nothing, and
+// later Appends fail.
 func (j *Journal) Close(ctx context.Context) error {
 	j.mu.Lock()
 	if j.closed {
@@ -284,26 +343,26 @@ func (j *Journal) Close(ctx context.Context) error {
 	}
 	j.closed = true
 	j.mu.Unlock()
-	j.end()
-	j.done.Wait()
-	if j.o.Ship != nil {
-		j.shipRest(ctx)
+	j.cancelLife()
+	j.goroutines.Wait()
+	if j.options.Ship != nil {
+		j.shipRemaining(ctx)
 	}
 	j.mu.Lock()
-	if j.torn {
-		j.torn = j.file.Truncate(j.off) != nil
+	if j.hasTornTail {
+		j.hasTornTail = j.file.Truncate(j.offset) != nil
 	}
-	whole := !j.torn
+	whole := !j.hasTornTail
 	j.mu.Unlock()
-	err := j.sign(whole) // half a line at the end is not closed in order
-	// Comparing now could add to a journal that is closed. The next start compares.
+	err := j.signHead(whole) // with a torn tail the journal is not closed properly
+	// A comparison could add a record to the closed journal. The next start compares.
 	if err == nil && !j.isUncompared() {
 		j.keepHead(ctx)
 	}
 	if cerr := j.file.Close(); err == nil {
 		err = cerr
 	}
-	if cerr := j.lock.Close(); err == nil {
+	if cerr := j.folderLock.Close(); err == nil {
 		err = cerr
 	}
 	return err

@@ -81,7 +81,7 @@ func (c *clock) add(d time.Duration) { c.ns.Add(int64(d)) }
 func at(j *Journal) (path string, off int64, seq uint64, torn bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.path, j.off, j.seq, j.torn
+	return j.path, j.offset, j.seq, j.hasTornTail
 }
 
 func closed(t testing.TB, j *Journal) {
@@ -186,7 +186,7 @@ func TestGoesOnAfterRestart(t *testing.T) {
 		}
 		closed(t, j)
 	}
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil || len(segs) < 5 {
 		t.Fatalf("%d segments, %v", len(segs), err)
 	}

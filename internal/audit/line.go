@@ -11,7 +11,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// entry is the inside of a record.
+// entry is the JSON object of a record. encoder writes it, and scanRecord or a
+// JSON parser reads it.
 type entry struct {
 	Seq   uint64    `json:"seq"`
 	Node  string    `json:"node"`
@@ -27,8 +28,8 @@ type entry struct {
 	Version    string           `json:"version"`
 	Issuer     string           `json:"issuer"`
 	Subject    string           `json:"subject"`
-	User       string           `json:"user"`  // where the subject does not say it
-	Agent      string           `json:"agent"` // likewise
+	User       string           `json:"user"`  // only if Subject is not the user
+	Agent      string           `json:"agent"` // only if Subject is not the agent
 	Client     string           `json:"client"`
 	View       string           `json:"view"`
 	Room       string           `json:"room"`
@@ -41,34 +42,39 @@ type entry struct {
 	Args       string           `json:"args_b3"`
 	Result     string           `json:"result_b3"`
 
-	Prev    string `json:"prev"`    // segment, break: the hash before
+	// Segment, break: the hash before this record.
+	Prev    string `json:"prev"`
 	Dropped int64  `json:"dropped"` // recover: bytes
-	Starts  int64  `json:"starts"`  // lost: calls that were refused for it
-	Ends    int64  `json:"ends"`    // lost: ends and refusals
+	// Lost: calls that were refused because of it.
+	Starts int64 `json:"starts"`
+	Ends   int64 `json:"ends"` // lost: ends and refusals
 }
 
-// line is one line of a segment, in its parts.
+// line is one line of a segment, split into its parts.
 type line struct {
 	hash [sha256.Size]byte
-	text []byte // the record, in the buffer it was read from
-	src  string // the same, to keep; once it was parsed
+	// The record, in the buffer it was read from.
+	rawJSON  []byte
+	jsonText string // a copy of rawJSON; set by parse
 	entry
 }
 
-func (l *line) record() Record {
+// toRecord returns the record with its columns. The line must be parsed.
+func (l *line) toRecord() Record {
 	return Record{
-		Node: l.Node, Seq: l.Seq, Hash: hex.EncodeToString(l.hash[:]), Line: l.src,
+		Node: l.Node, Seq: l.Seq, Hash: hex.EncodeToString(l.hash[:]), Line: l.jsonText,
 		Time: l.Time, Phase: l.Phase, Tenant: l.Tenant, Call: l.Call, Server: l.Server, Name: l.Name,
 		Subject: l.Subject, Status: l.Status,
 	}
 }
 
-// call is what the record says of its call.
-func (l *line) call() junctor.Call {
+// toCall returns the call as the record describes it. A start has no duration, so
+// its Start is the time of the record.
+func (l *line) toCall() junctor.Call {
 	d := time.Duration(l.DurationUS) * time.Microsecond
 	c := junctor.Call{
 		ID: l.Call, Tenant: l.Tenant, Kind: l.Kind, Door: l.Door, Server: l.Server, Name: l.Name, Version: l.Version,
-		Issuer: l.Issuer, Subject: l.Subject, User: l.user(), Agent: l.agent(), Client: l.Client, View: l.View, Room: l.Room, Status: l.Status, Code: l.Code, Reason: l.Reason,
+		Issuer: l.Issuer, Subject: l.Subject, User: l.resolveUser(), Agent: l.resolveAgent(), Client: l.Client, View: l.View, Room: l.Room, Status: l.Status, Code: l.Code, Reason: l.Reason,
 		Start: l.Time.Add(-d), Duration: d, BytesIn: l.BytesIn, BytesOut: l.BytesOut,
 	}
 	if b, err := hex.DecodeString(l.Args); err == nil {
@@ -80,17 +86,18 @@ func (l *line) call() junctor.Call {
 	return c
 }
 
-// user is the person of the call; records of before do not say for whom an
-// agent called.
-func (e *entry) user() string {
+// resolveUser returns the user of the call, or "". A record does not repeat the
+// user if the subject is the user.
+func (e *entry) resolveUser() string {
 	if e.Issuer == junctor.IssuerUser {
 		return e.Subject
 	}
 	return e.User
 }
 
-// agent is the agent of the call.
-func (e *entry) agent() string {
+// resolveAgent returns the agent of the call, or "". A record does not repeat the
+// agent if the subject is the agent.
+func (e *entry) resolveAgent() string {
 	if e.Issuer == junctor.IssuerAgent {
 		return e.Subject
 	}
@@ -98,21 +105,21 @@ func (e *entry) agent() string {
 }
 
 var (
-	errShape = errors.New("the line is not a hash and a record")
-	errJSON  = errors.New("the record is not readable")
+	errMalformedLine    = errors.New("the line is not a hash and a record")
+	errUnreadableRecord = errors.New("the record is not readable")
 )
 
-// splitLine takes a line, without its newline, apart. It does not look into
-// the record.
+// splitLine splits a line, without its newline, into hash and record. It does not
+// parse the record.
 func splitLine(b []byte) (l line, err error) {
-	if len(b) <= lineHead || b[hexSize] != ' ' || !parseHash(&l.hash, b[:hexSize]) {
-		return line{}, errShape
+	if len(b) <= hashPrefixSize || b[hexSize] != ' ' || !parseHash(&l.hash, b[:hexSize]) {
+		return line{}, errMalformedLine
 	}
-	l.text = b[lineHead:]
+	l.rawJSON = b[hashPrefixSize:]
 	return l, nil
 }
 
-// parseLine takes a line apart and reads the record.
+// parseLine splits a line and parses its record.
 func parseLine(b []byte) (line, error) {
 	l, err := splitLine(b)
 	if err != nil {
@@ -124,25 +131,27 @@ func parseLine(b []byte) (line, error) {
 	return l, nil
 }
 
+// parse reads the record's members: with the fast scanner, and with a JSON parser
+// if the scanner refuses.
 func (l *line) parse() error {
-	if l.src == "" {
-		l.src = string(l.text)
+	if l.jsonText == "" {
+		l.jsonText = string(l.rawJSON)
 	}
 	l.entry = entry{}
-	if !l.scan(l.src) {
+	if !l.scanRecord(l.jsonText) {
 		l.entry = entry{}
-		if err := json.Unmarshal(l.text, &l.entry); err != nil {
-			return errJSON
+		if err := json.Unmarshal(l.rawJSON, &l.entry); err != nil {
+			return errUnreadableRecord
 		}
 	}
 	if l.Seq == 0 || l.Node == "" || l.Phase == "" {
-		return errJSON
+		return errUnreadableRecord
 	}
 	return nil
 }
 
-// parseHash reads 64 lower-case hex digits, and nothing else: one hash has one
-// form.
+// parseHash reads 64 lower-case hex digits and accepts nothing else, so that one
+// hash has exactly one form.
 func parseHash[T string | []byte](dst *[sha256.Size]byte, s T) bool {
 	if len(s) != hexSize {
 		return false
@@ -150,7 +159,7 @@ func parseHash[T string | []byte](dst *[sha256.Size]byte, s T) bool {
 	if _, err := hex.Decode(dst[:], []byte(s)); err != nil {
 		return false
 	}
-	var again [hexSize]byte // in the form it must have
+	var again [hexSize]byte // in its canonical form
 	hex.Encode(again[:], dst[:])
 	return string(again[:]) == string(s)
 }

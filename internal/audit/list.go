@@ -15,7 +15,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Filter says which records are wanted; zero members do not filter.
+// Filter selects records; empty fields select all.
 type Filter struct {
 	Tenant  junctor.TenantID
 	Call    string
@@ -26,26 +26,27 @@ type Filter struct {
 	Agent   string
 	Phase   Phase
 	Status  junctor.Status
-	Since   time.Time // not before
-	Until   time.Time // before
+	Since   time.Time // inclusive
+	Until   time.Time // exclusive
 	Before  uint64    // only records with a lower number
-	Limit   int       // 0 is all
+	Limit   int       // 0 for all
 }
 
-func (f *Filter) match(l *line) bool {
+// matches reports whether the filter selects the record. The line must be parsed.
+func (f *Filter) matches(l *line) bool {
 	return (f.Tenant == "" || f.Tenant == l.Tenant) && (f.Call == "" || f.Call == l.Call) &&
 		(f.Server == "" || f.Server == l.Server) && (f.Name == "" || f.Name == l.Name) &&
-		(f.Subject == "" || f.Subject == l.Subject) && (f.User == "" || f.User == l.user()) && (f.Agent == "" || f.Agent == l.agent()) && (f.Phase == "" || f.Phase == l.Phase) &&
+		(f.Subject == "" || f.Subject == l.Subject) && (f.User == "" || f.User == l.resolveUser()) && (f.Agent == "" || f.Agent == l.resolveAgent()) && (f.Phase == "" || f.Phase == l.Phase) &&
 		(f.Status == "" || f.Status == l.Status) && (f.Since.IsZero() || !l.Time.Before(f.Since)) &&
 		(f.Until.IsZero() || l.Time.Before(f.Until)) && (f.Before == 0 || l.Seq < f.Before)
 }
 
-// List gives the records of the journal in dir that match, newest first. It
-// does not verify them. To go on, ask for what is Before the last one.
+// List returns the matching records of the journal in dir, newest first. It does
+// not verify them. To continue, set Before to the number of the last record.
 func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil {
-		return nil, cannotRead(dir, err)
+		return nil, readError(dir, err)
 	}
 	var out []Record
 	full := func() bool { return f.Limit > 0 && len(out) >= f.Limit }
@@ -54,9 +55,9 @@ func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 			continue
 		}
 		n := 0
-		err := segmentBackward(s, func(b []byte) bool {
-			if l, err := parseLine(b); err == nil && f.match(&l) {
-				out = append(out, l.record())
+		err := readSegmentBackward(s, func(b []byte) bool {
+			if l, err := parseLine(b); err == nil && f.matches(&l) {
+				out = append(out, l.toRecord())
 			}
 			n++
 			return !full() && (n%1024 != 0 || ctx.Err() == nil)
@@ -65,7 +66,7 @@ func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 			err = ctx.Err()
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) { // removed by retention meanwhile
-			return out, cannotRead(dir, err)
+			return out, readError(dir, err)
 		}
 		if full() {
 			break
@@ -74,37 +75,37 @@ func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
 	return out, nil
 }
 
-// Export writes the records of a time, oldest first, as JSON lines: each an
-// object with the hash and the record's exact text. The last line holds the
-// signed head: kept elsewhere, it convicts whoever cuts or rewrites the
-// journal later.
+// Export writes the records of a period as JSON lines, oldest first. Each line is
+// an object with the hash and the record's exact text. The last line holds the
+// signed head. If it is kept elsewhere, it exposes a later cut or rewrite of the
+// journal.
 func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time) error {
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil {
-		return cannotRead(dir, err)
+		return readError(dir, err)
 	}
 	f := Filter{Since: since, Until: until}
 	out := bufio.NewWriterSize(w, 64<<10)
 	node := ""
 	for _, s := range segs {
-		err := segmentForward(s, func(b []byte) bool {
+		err := readSegmentForward(s, func(b []byte) bool {
 			l, err := parseLine(b)
-			if err != nil || !f.match(&l) {
+			if err != nil || !f.matches(&l) {
 				return ctx.Err() == nil
 			}
 			node = l.Node
-			_, err = fmt.Fprintf(out, "{\"hash\":\"%x\",\"record\":%s}\n", l.hash, l.text)
+			_, err = fmt.Fprintf(out, "{\"hash\":\"%x\",\"record\":%s}\n", l.hash, l.rawJSON)
 			return err == nil && ctx.Err() == nil
 		})
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return cannotRead(dir, err)
+			return readError(dir, err)
 		}
 	}
 	if node != "" {
-		if b, err := os.ReadFile(headPath(headsDir(dir, ""), node)); err == nil {
+		if b, err := os.ReadFile(headPath(resolveHeadsDir(dir, ""), node)); err == nil {
 			var h Head
 			if json.Unmarshal(b, &h) == nil {
 				line, err := json.Marshal(struct {
@@ -113,14 +114,16 @@ func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time
 				if err != nil {
 					return err
 				}
-				_, _ = out.Write(append(line, '\n')) // Flush gives the error
+				_, _ = out.Write(append(line, '\n')) // Flush returns the error
 			}
 		}
 	}
 	return out.Flush()
 }
 
-func cannotRead(dir string, err error) error {
+// readError says that a journal could not be read. It keeps an error that already
+// has a code.
+func readError(dir string, err error) error {
 	if e := new(junctor.Error); errors.As(err, &e) {
 		return e
 	}

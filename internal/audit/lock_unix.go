@@ -9,18 +9,18 @@ import (
 	"syscall"
 )
 
-// lock is a file that is locked as long as it is open.
-type lock struct{ *os.File }
+// lockedFile is a file that is locked as long as it is open.
+type lockedFile struct{ *os.File }
 
-// Close gives the lock back at once, also where a process that is just being
-// started holds a copy of the file for a moment.
-func (l lock) Close() error {
+// Close releases the lock at once. Closing the file alone would not: a child
+// process that is just being started holds a copy of the file for a moment.
+func (l lockedFile) Close() error {
 	_ = syscall.Flock(int(l.Fd()), syscall.LOCK_UN)
 	return l.File.Close()
 }
 
-// lockFile takes the lock, or says that another process has it. The system
-// gives it back when the process ends, however it ends.
+// lockFile takes the lock at path. held says that another process has it. The
+// system releases it when the process ends, however it ends.
 func lockFile(path string) (l io.Closer, held bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -36,5 +36,5 @@ func lockFile(path string) (l io.Closer, held bool, err error) {
 		f.Close()
 		return nil, errors.Is(err, syscall.EWOULDBLOCK), err
 	}
-	return lock{f}, false, nil
+	return lockedFile{f}, false, nil
 }

@@ -7,11 +7,12 @@ import (
 	"syscall"
 )
 
-// sharingViolation is what Windows says of a file that another has for itself.
+// sharingViolation is the error of Windows for a file that another process has
+// opened exclusively.
 const sharingViolation = syscall.Errno(32)
 
-// lockFile takes the lock, or says that another process has it. The system
-// gives it back when the process ends, however it ends.
+// lockFile takes the lock at path. held says that another process has it. The
+// system releases it when the process ends, however it ends.
 func lockFile(path string) (l io.Closer, held bool, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -11,63 +11,68 @@ import (
 	"time"
 )
 
+// The intervals and limits of the maintenance goroutine.
 const (
-	probeEvery = time.Second
-	pruneLimit = time.Minute // how often old segments are looked for, at most
-	pruneMost  = 16          // segments at a time
+	// How often a failed journal is tried again.
+	probeInterval = time.Second
+	// Expired segments are looked for at most this often.
+	minPruneInterval  = time.Minute
+	maxPrunedSegments = 16 // removed at a time
 )
 
-// maintain signs heads, tries a journal that failed again while nobody calls,
-// and removes what is old.
-func (j *Journal) maintain() {
-	probe, head := time.NewTicker(probeEvery), time.NewTicker(j.o.HeadEvery)
+// runMaintenance signs heads, retries a failed journal even if no call arrives,
+// and removes expired segments. It returns when the journal is closed.
+func (j *Journal) runMaintenance() {
+	probe, head := time.NewTicker(probeInterval), time.NewTicker(j.options.HeadEvery)
 	defer probe.Stop()
 	defer head.Stop()
 	var prune <-chan time.Time
-	if j.o.Keep > 0 {
-		t := time.NewTicker(min(max(j.o.Keep/90, pruneLimit), 24*time.Hour))
+	if j.options.Keep > 0 {
+		t := time.NewTicker(min(max(j.options.Keep/90, minPruneInterval), 24*time.Hour))
 		defer t.Stop()
 		prune = t.C
 	}
-	more := j.o.Keep > 0 && j.prune()
+	more := j.options.Keep > 0 && j.pruneSegments()
 	for {
 		select {
-		case <-j.life.Done():
+		case <-j.lifeCtx.Done():
 			return
 		case <-probe.C:
-			j.probe()
+			j.probeSegment()
 			if more {
-				more = j.prune()
+				more = j.pruneSegments()
 			}
 		case <-head.C:
-			_ = j.sign(false) // reported
-		case <-j.headNow:
-			_ = j.sign(false) // reported
+			_ = j.signHead(false) // reported
+		case <-j.headRequested:
+			_ = j.signHead(false) // reported
 		case <-prune:
-			more = j.prune()
+			more = j.pruneSegments()
 		}
 	}
 }
 
-// probe heals a journal that nobody writes to, and sees when the segment is
-// no longer the one that has its name.
-func (j *Journal) probe() {
+// probeSegment recovers a journal that no call writes to. It also detects that
+// the open segment is no longer the file at its path.
+func (j *Journal) probeSegment() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.gone == "" {
+	if j.abandonReason == "" {
 		if f, ok := j.file.(*os.File); ok {
-			j.gone = displaced(f, j.path, j.off)
+			j.abandonReason = describeDisplacement(f, j.path, j.offset)
 		}
 	}
-	if j.err != nil || j.gone != "" {
-		if err := j.prepare(j.o.Now()); err != nil {
-			j.err = err
+	if j.writeErr != nil || j.abandonReason != "" {
+		if err := j.prepareWrite(j.options.Now()); err != nil {
+			j.writeErr = err
 		}
 	}
 }
 
-// displaced says what happened to a segment behind the journal's back.
-func displaced(f *os.File, path string, off int64) string {
+// describeDisplacement says how another process removed, replaced or cut an open
+// segment; "" if it did not. An error of the system is not evidence, so it also
+// gives "".
+func describeDisplacement(f *os.File, path string, off int64) string {
 	mine, err := f.Stat()
 	if err != nil {
 		return ""
@@ -86,91 +91,106 @@ func displaced(f *os.File, path string, off int64) string {
 	return ""
 }
 
-// sign writes a head when there is something new. All that it names is on disk
-// before it is.
-func (j *Journal) sign(closed bool) error {
-	j.heading.Lock()
-	defer j.heading.Unlock()
-	m, err := j.flushAll()
+// signHead writes a signed head if there is something new. Every record that the
+// head names is on disk first: otherwise a power cut would look like a cut tail.
+// closed says that no record will follow.
+func (j *Journal) signHead(closed bool) error {
+	j.headMu.Lock()
+	defer j.headMu.Unlock()
+	m, err := j.flushWritten()
 	if err == nil {
 		h := Head{
-			Node: j.o.Node, Seq: m.seq, Hash: hex.EncodeToString(m.hash[:]),
-			Time: j.o.Now().UTC(), Shipped: j.shipped.Load(), Closed: closed,
+			Node: j.options.Node, Seq: m.seq, Hash: hex.EncodeToString(m.hash[:]),
+			Time: j.options.Now().UTC(), Shipped: j.shippedSeq.Load(), Closed: closed,
 		}
-		if !j.shipKnown.Load() {
+		if !j.shippedKnown.Load() {
 			h.Shipped = j.head.Shipped
 		}
-		if h.Seq == j.head.Seq && h.Shipped == j.head.Shipped && h.Closed == j.head.Closed && j.signed {
+		if h.Seq == j.head.Seq && h.Shipped == j.head.Shipped && h.Closed == j.head.Closed && j.headSignedHere {
 			return nil
 		}
-		if err = writeHead(j.o.HeadsDir, &h, j.key); err == nil {
-			j.head, j.signed = h, true
+		if err = writeHead(j.options.HeadsDir, &h, j.signingKey); err == nil {
+			j.head, j.headSignedHere = h, true
 			j.headSeq.Store(h.Seq)
-			poke(j.headSigned)
+			signalChannel(j.headSigned)
 		}
 	}
-	if j.report(problemHead, err) && err != nil {
-		j.o.Logger.Error("the head of the journal cannot be signed", "error", err)
+	if j.setProblem(problemHead, err) && err != nil {
+		j.options.Logger.Error("the head of the journal cannot be signed", "error", err)
 	}
 	return err
 }
 
-func (j *Journal) setCheckpoints(all []Checkpoint) {
-	j.cps = all
-	j.checkpoint.Store(lastOf(all).UpTo)
+// Signed returns the last head and the key that verifies it. If they are kept
+// elsewhere, they show later whether the copy in SQL lost or changed records.
+func (j *Journal) Signed() (Head, ed25519.PublicKey) {
+	j.headMu.Lock()
+	defer j.headMu.Unlock()
+	key, _ := j.signingKey.Public().(ed25519.PublicKey) // cannot fail
+	return j.head, key
 }
 
-func lastOf(all []Checkpoint) Checkpoint {
+// setCheckpoints replaces the checkpoints. The caller holds headMu, or is Open.
+func (j *Journal) setCheckpoints(all []Checkpoint) {
+	j.checkpoints = all
+	j.checkpointSeq.Store(lastCheckpoint(all).UpTo)
+}
+
+// lastCheckpoint returns the newest checkpoint, or a zero one.
+func lastCheckpoint(all []Checkpoint) Checkpoint {
 	if n := len(all); n > 0 {
 		return all[n-1]
 	}
 	return Checkpoint{}
 }
 
-// prune removes closed segments that are older than they need be, behind a
-// signed checkpoint: a few at a time, since each is read. more says that there
-// are others.
-func (j *Journal) prune() (more bool) {
-	more, err := j.pruneOld()
-	if j.life.Err() != nil {
+// pruneSegments removes expired segments behind a signed checkpoint, a few at a
+// time, since each of them is read first. more says that others remain.
+func (j *Journal) pruneSegments() (more bool) {
+	more, err := j.pruneExpired()
+	if j.lifeCtx.Err() != nil {
 		return false
 	}
-	if j.report(problemPrune, err) && err != nil {
-		j.o.Logger.Error("old segments of the journal cannot be removed", "error", err)
+	if j.setProblem(problemPrune, err) && err != nil {
+		j.options.Logger.Error("old segments of the journal cannot be removed", "error", err)
 	}
 	return more
 }
 
-func (j *Journal) pruneOld() (more bool, err error) {
-	j.heading.Lock()
-	defer j.heading.Unlock()
-	segs, err := segments(j.o.Dir)
+// pruneExpired verifies the expired segments, signs a checkpoint that covers them
+// and then removes them. In this order a crash never leaves a gap that no
+// checkpoint explains. It keeps segments that are not covered by a head or that
+// the copy does not have yet.
+func (j *Journal) pruneExpired() (more bool, err error) {
+	j.headMu.Lock()
+	defer j.headMu.Unlock()
+	segs, err := listSegments(j.options.Dir)
 	if err != nil || len(segs) < 2 {
 		return false, err
 	}
-	before := lastOf(j.cps)
-	c := chain{node: j.o.Node, next: segs[0].first, known: segs[0].first == 1}
+	before := lastCheckpoint(j.checkpoints)
+	c := chainVerifier{node: j.options.Node, nextSeq: segs[0].first, prevKnown: segs[0].first == 1}
 	if before.UpTo+1 == segs[0].first && before.UpTo > 0 {
-		c.known = parseHash(&c.prev, before.Hash)
+		c.prevKnown = parseHash(&c.prevHash, before.Hash)
 	}
-	limit, bound := j.o.Now().Add(-j.o.Keep), j.head.Seq
-	if j.o.Ship != nil {
-		bound = min(bound, j.shipped.Load())
+	limit, bound := j.options.Now().Add(-j.options.Keep), j.head.Seq
+	if j.options.Ship != nil {
+		bound = min(bound, j.shippedSeq.Load())
 	}
 	var old []segment
 	for _, s := range segs[:len(segs)-1] {
-		last, found, err := lastLine(s.path)
+		last, found, err := readLastLine(s.path)
 		if err != nil || !found {
-			return false, fmt.Errorf("segment %s: its end cannot be read", s.name())
+			return false, fmt.Errorf("segment %s: its end cannot be read", s.fileName())
 		}
 		if last.Time.After(limit) || last.Seq > bound {
 			break
 		}
-		if more = len(old) == pruneMost; more {
+		if more = len(old) == maxPrunedSegments; more {
 			break
 		}
-		// What does not hold is evidence, and stays.
-		bad, _, torn, err := c.read(j.life, s, func(l *line) string {
+		// A segment that is not valid is evidence, so it is kept.
+		bad, _, torn, err := c.readSegment(j.lifeCtx, s, func(l *line) string {
 			if l.Seq == before.UpTo && hex.EncodeToString(l.hash[:]) != before.Hash {
 				return "it is not the record that the checkpoint names"
 			}
@@ -180,39 +200,41 @@ func (j *Journal) pruneOld() (more bool, err error) {
 		case err != nil:
 			return false, err
 		case bad != nil:
-			return false, fmt.Errorf("segment %s is kept: %s", s.name(), bad)
+			return false, fmt.Errorf("segment %s is kept: %s", s.fileName(), bad)
 		case torn > 0:
-			return false, fmt.Errorf("segment %s is kept: %w", s.name(), errTorn)
+			return false, fmt.Errorf("segment %s is kept: %w", s.fileName(), errTornLine)
 		}
 		old = append(old, s)
 	}
 	if len(old) == 0 {
 		return false, nil
 	}
-	if c.next-1 > before.UpTo {
-		cp := Checkpoint{Node: j.o.Node, UpTo: c.next - 1, Hash: hex.EncodeToString(c.prev[:]), Time: j.o.Now().UTC(), Count: c.next - 1 - before.UpTo}
-		cp.Signature = ed25519.Sign(j.key, cp.signed(before.Signature))
-		all := slices.Concat(j.cps, []Checkpoint{cp})
-		if err := writeCheckpoints(j.o.HeadsDir, all); err != nil {
+	if c.nextSeq-1 > before.UpTo {
+		cp := Checkpoint{Node: j.options.Node, UpTo: c.nextSeq - 1, Hash: hex.EncodeToString(c.prevHash[:]), Time: j.options.Now().UTC(), Count: c.nextSeq - 1 - before.UpTo}
+		cp.Signature = ed25519.Sign(j.signingKey, cp.signedBytes(before.Signature))
+		all := slices.Concat(j.checkpoints, []Checkpoint{cp})
+		if err := writeCheckpoints(j.options.HeadsDir, all); err != nil {
 			return false, err
 		}
 		j.setCheckpoints(all)
 	}
-	return more, j.remove(old)
+	return more, j.removeSegments(old)
 }
 
-func (j *Journal) remove(old []segment) error {
+// removeSegments removes segments that a checkpoint covers, and lets a Pruner
+// remove the same records from the copy.
+func (j *Journal) removeSegments(old []segment) error {
 	for _, s := range old {
 		if err := os.Remove(s.path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
-	syncDir(j.o.Dir)
-	j.o.Logger.Info("old segments of the journal were removed", "segments", len(old), "up_to", j.checkpoint.Load())
-	if p, ok := j.o.Ship.(Pruner); ok {
-		ctx, cancel := context.WithTimeout(j.life, time.Minute)
+	syncDir(j.options.Dir)
+	j.options.Logger.Info("old segments of the journal were removed", "segments", len(old), "up_to", j.checkpointSeq.Load())
+	if p, ok := j.options.Ship.(Pruner); ok {
+		ctx, cancel := context.WithTimeout(j.lifeCtx, time.Minute)
 		defer cancel()
-		return p.Prune(ctx, j.o.Node, j.checkpoint.Load())
+		return p.Prune(ctx, j.options.Node, j.checkpointSeq.Load())
 	}
 	return nil
 }

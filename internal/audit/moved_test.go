@@ -19,34 +19,34 @@ func TestVerifyBesideRetention(t *testing.T) {
 		run(t, j, fmt.Sprint(i), 1)
 	}
 	closed(t, j)
-	first, err := nodeOf(o.Dir, headsDir(o.Dir, ""))
+	first, err := findNode(o.Dir, resolveHeadsDir(o.Dir, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := readProofs(headsDir(o.Dir, ""), first, VerifyOptions{})
+	p, err := readProofs(resolveHeadsDir(o.Dir, ""), first, VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.moved(); err != nil {
+	if err := p.detectNewCheckpoint(); err != nil {
 		t.Errorf("nothing was pruned: %v", err)
 	}
 
 	now.add(3 * time.Hour)
 	j = open(t, o)
-	j.prune()
+	j.pruneSegments()
 	closed(t, j)
-	segs, err := segments(o.Dir)
+	segs, err := listSegments(o.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if segs, err = filled(segs); err != nil || len(segs) == 0 {
+	if segs, err = skipEmptySegments(segs); err != nil || len(segs) == 0 {
 		t.Fatalf("%d segments: %v", len(segs), err)
 	}
 	r := Report{Node: first}
-	if err := r.walk(t.Context(), segs, p, nil); err != nil || r.Bad == nil {
+	if err := r.walkSegments(t.Context(), segs, p, nil); err != nil || r.Bad == nil {
 		t.Fatalf("held against checkpoints of before: %v, %v", r.Bad, err)
 	}
-	if err := p.moved(); !errors.Is(err, errMoved) {
+	if err := p.detectNewCheckpoint(); !errors.Is(err, errNewCheckpoint) {
 		t.Errorf("a later checkpoint is not seen: %v", err)
 	}
 	if r, err := Verify(t.Context(), o.Dir, VerifyOptions{}); err != nil || !r.OK {

@@ -8,103 +8,111 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Recent keeps the newest calls, up to a number of them.
+// Recent keeps the newest calls in memory, up to a fixed number.
 type Recent struct {
-	mu    sync.Mutex
-	calls []junctor.Call // a ring; next is the oldest once it is full
-	ends  []uint64       // of their ids, where calls lie: hundreds of them are looked at in a few cache lines
-	next  int
-	seq   uint64 // how many calls have come; the newest has this number
+	mu sync.Mutex
+	// A ring; once it is full, nextSlot is the oldest.
+	calls []junctor.Call
+	// packIDSuffix of each call, by slot: a search reads few cache lines.
+	idSuffixes []uint64
+	nextSlot   int
+	// How many calls were added; the newest has this number.
+	callCount uint64
 }
 
-// NewRecent keeps up to size calls.
+// NewRecent returns a Recent for up to size calls.
 func NewRecent(size int) *Recent {
-	return &Recent{calls: make([]junctor.Call, 0, size), ends: make([]uint64, size)}
+	return &Recent{calls: make([]junctor.Call, 0, size), idSuffixes: make([]uint64, size)}
 }
 
-// Append notes the beginning or the end of a call, or a refusal. It never fails.
+// Append adds the start or the end of a call, or a refusal. An end replaces the
+// start of its call. It never fails.
 func (r *Recent) Append(_ context.Context, c *junctor.Call) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	end := endOf(c.ID)
-	if c.Status != junctor.StatusRunning { // what begins is new
-		if known := r.find(c.ID, end); known != nil {
+	end := packIDSuffix(c.ID)
+	if c.Status != junctor.StatusRunning { // a start is always a new call
+		if known := r.findCall(c.ID, end); known != nil {
 			*known = *c
 			return nil
 		}
 	}
-	r.seq++
+	r.callCount++
 	if len(r.calls) < cap(r.calls) {
 		r.calls = append(r.calls, *c)
 	} else {
-		r.calls[r.next] = *c
+		r.calls[r.nextSlot] = *c
 	}
-	r.ends[r.next] = end
-	r.next = (r.next + 1) % cap(r.calls)
+	r.idSuffixes[r.nextSlot] = end
+	r.nextSlot = (r.nextSlot + 1) % cap(r.calls)
 	return nil
 }
 
-// find gives the call with an id; nil where it is not kept. Most calls end soon
-// after they began, so the newest are looked at first.
-func (r *Recent) find(id string, end uint64) *junctor.Call {
-	at := r.next
+// findCall returns the call with an id, or nil. Most calls end soon after they
+// start, so it searches the newest first. The caller holds mu.
+func (r *Recent) findCall(id string, end uint64) *junctor.Call {
+	at := r.nextSlot
 	for range r.calls {
 		if at == 0 {
 			at = cap(r.calls)
 		}
-		if at--; r.ends[at] == end && r.calls[at].ID == id {
+		if at--; r.idSuffixes[at] == end && r.calls[at].ID == id {
 			return &r.calls[at]
 		}
 	}
 	return nil
 }
 
-// endOf is the end of an id, which tells nearly all of them apart.
-func endOf(id string) (end uint64) {
+// packIDSuffix packs the last eight bytes of an id into a number, which differs
+// for nearly all ids.
+func packIDSuffix(id string) (end uint64) {
 	for i := max(0, len(id)-8); i < len(id); i++ {
 		end = end<<8 | uint64(id[i])
 	}
 	return end
 }
 
-// slot is where the call with a number lies.
-func (r *Recent) slot(n uint64) int { return int((n - 1) % uint64(cap(r.calls))) } //nolint:gosec // below the size of a slice
+// slotOf returns the slot of the call with a number.
+func (r *Recent) slotOf(n uint64) int { return int((n - 1) % uint64(cap(r.calls))) } //nolint:gosec // below the size of a slice
 
-// Query says which calls are wanted; zero members do not filter, but for Access,
-// which then has none.
+// Query selects calls. Empty fields select all calls, except Access: an empty one
+// selects none.
 type Query struct {
 	Access junctor.CallAccess
-	Match  func(*junctor.Call) bool // is given the call as Access lets it be read
-	Since  time.Time
-	Limit  int
-	After  string // only calls that come after the one of this id in the list: older ones
+	// Receives the call in the form in which Access may read it; may be nil.
+	Match func(*junctor.Call) bool
+	Since time.Time
+	Limit int
+	// Only calls that follow the one with this id in the list: older ones.
+	After string
 }
 
-// Calls gives matching calls, newest first, each as q.Access lets it be read, and
-// the id to continue after; "" when there are no more. It is no number: how far
-// apart two of them are would tell how many calls there were that Access does not
-// have. Nothing comes after a call that is not kept any more, or that Access does
-// not have.
+// Calls returns matching calls, newest first, each in the form in which q.Access
+// may read it. next is the id to continue after; it is "" if there are no more.
+//
+// next is not a number, because the difference of two numbers would reveal how
+// many calls there were that Access may not see. If the call q.After is no longer
+// kept, or Access may not see it, the result is empty.
 func (r *Recent) Calls(q Query) (calls []junctor.Call, next string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	oldest := r.seq - uint64(len(r.calls)) + 1
-	from := r.seq
+	oldest := r.callCount - uint64(len(r.calls)) + 1
+	from := r.callCount
 	if q.After != "" {
-		last := r.find(q.After, endOf(q.After))
+		last := r.findCall(q.After, packIDSuffix(q.After))
 		if last == nil || !q.Access.Sees(last) {
 			return nil, ""
 		}
-		for from >= oldest && r.calls[r.slot(from)].ID != q.After {
+		for from >= oldest && r.calls[r.slotOf(from)].ID != q.After {
 			from--
 		}
 		from--
 	}
 	for n := from; n >= oldest && n > 0; n-- {
-		if c := &r.calls[r.slot(n)]; !q.Access.Sees(c) || c.Start.Before(q.Since) {
+		if c := &r.calls[r.slotOf(n)]; !q.Access.Sees(c) || c.Start.Before(q.Since) {
 			continue
 		}
-		c := r.calls[r.slot(n)]
+		c := r.calls[r.slotOf(n)]
 		q.Access.Limit(&c)
 		if q.Match != nil && !q.Match(&c) {
 			continue

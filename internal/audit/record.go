@@ -10,35 +10,39 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Phase is what a record is about.
+// Phase says what a record is about.
 type Phase string
 
-// Phases of a call, and what the journal says about itself.
+// The first three phases are about a call. With the others, the journal describes
+// itself.
 const (
-	PhaseStart  Phase = "start"  // a backend is about to hear of the call
+	PhaseStart  Phase = "start"  // a backend is about to receive the call
 	PhaseEnd    Phase = "end"    // the call ended
-	PhaseRefuse Phase = "refuse" // the call was refused, its only record
+	PhaseRefuse Phase = "refuse" // the call was refused; this is its only record
 
-	PhaseSegment Phase = "segment" // the first record of a segment: names the hash before it
-	PhaseRecover Phase = "recover" // a half-written record at the end was dropped at start
-	PhaseLost    Phase = "lost"    // records could not be written for a while: how many
-	PhaseBreak   Phase = "break"   // the chain before this record did not hold
-	PhaseRestore Phase = "restore" // the journal came from a backup: what was written after that is not in it
+	PhaseSegment Phase = "segment" // the first record of a segment; names the hash before it
+	PhaseRecover Phase = "recover" // a half-written record at the end was dropped when the journal was opened
+	PhaseLost    Phase = "lost"    // records could not be written for a while; says how many
+	PhaseBreak   Phase = "break"   // the chain before this record is not valid
+	PhaseRestore Phase = "restore" // the journal was restored from a backup; later records of that time are missing
 )
 
-// Record is one line of the journal, with the columns that queries need. Line
-// is the exact text that the hash covers: keep it as text. A copy must give
-// back every field as it got it; Time has whole microseconds and is in UTC.
+// Record is one line of the journal, with the columns that queries need. Line is
+// the exact text that the hash covers, so a copy must keep it as text. A copy
+// must return every field exactly as it received it. Time has whole microseconds
+// and is in UTC.
 type Record struct {
 	Node string
-	Seq  uint64 // 1 is the first of a node; no gaps
+	// 1 is the first record of a node; there are no gaps.
+	Seq  uint64
 	Hash string // 64 hex digits
 	Line string // JSON, one line
 
-	// Columns repeat what Line says. A copy may keep all of them or none.
-	Time    time.Time
-	Phase   Phase
-	Tenant  junctor.TenantID // "" on what the journal says about itself
+	// The columns repeat values of Line. A copy may keep all of them or none.
+	Time  time.Time
+	Phase Phase
+	// "" if the journal describes itself.
+	Tenant  junctor.TenantID
 	Call    string
 	Server  string
 	Name    string
@@ -46,63 +50,68 @@ type Record struct {
 	Status  junctor.Status
 }
 
-// bare says that a record of a copy has no columns.
-func (r *Record) bare() bool {
+// hasNoColumns reports whether a copy left out the columns of the record.
+func (r *Record) hasNoColumns() bool {
 	return r.Time.IsZero() && r.Phase == "" && r.Tenant == "" && r.Call == "" && r.Server == "" && r.Name == "" && r.Subject == "" && r.Status == ""
 }
 
-// Bounds of what a caller can put into a record, in bytes. Text above them is
-// cut and ends in an ellipsis.
+// These limits bound, in bytes, the texts that a caller can put into a record.
+// Longer text is cut and ends in an ellipsis.
 const (
-	maxName   = 1024
-	maxReason = 512
-	maxWord   = 256
+	maxName   = 1024 // of names of items and clients
+	maxReason = 512  // of reasons
+	maxWord   = 256  // of every other text
 )
 
-// A line is the hash in hex, a space, the record, a newline.
+// A line is the hash in hex, a space, the record and a newline.
 const (
-	hexSize  = 2 * sha256.Size
-	lineHead = hexSize + 1
-	// maxLine is above the longest line that can be made: every byte of every
-	// text may need six ("\u0000").
+	hexSize        = 2 * sha256.Size
+	hashPrefixSize = hexSize + 1 // the hash and the space
+	// maxLine is more than the longest line that can be written: every byte of
+	// every text may need six ("\u0000").
 	maxLine = 32 << 10
 )
 
 const hexDigits = "0123456789abcdef"
 
-// encoder writes records into one buffer, and allocates nothing. The journal has
-// one that it uses under its lock, and others for what can be written before.
+// encoder writes records into one buffer without allocating. The journal has one
+// that it uses under its lock. Each pendingRecord has another, so that the fields
+// of a call are encoded before the lock is taken.
 type encoder struct {
-	node  string
-	buf   []byte
-	sec   int64 // the second that stamp shows
+	node        string
+	buf         []byte
+	stampSecond int64 // the Unix second that stamp shows
+	// The time down to the second, as text.
 	stamp []byte
 }
 
+// newEncoder returns an encoder for the records of a node. The initial
+// stampSecond is no real second, so the first record renders its time.
 func newEncoder(node string) *encoder {
-	return &encoder{node: node, buf: make([]byte, 0, maxLine), stamp: make([]byte, 0, 32), sec: -1 << 62}
+	return &encoder{node: node, buf: make([]byte, 0, maxLine), stamp: make([]byte, 0, 32), stampSecond: -1 << 62}
 }
 
-// begin starts a record. The space before it is for the hash.
-func (e *encoder) begin(seq uint64, now time.Time, phase Phase) {
-	b := e.buf[:lineHead]
+// beginRecord starts a record. It leaves space in front for the hash, which
+// finishRecord fills in.
+func (e *encoder) beginRecord(seq uint64, now time.Time, phase Phase) {
+	b := e.buf[:hashPrefixSize]
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendUint(b, seq, 10)
 	b = append(b, `,"node":"`...)
-	b = append(b, e.node...) // names of nodes need no escape
+	b = append(b, e.node...) // isValidNode: it needs no escape
 	b = append(b, `","time":"`...)
-	b = e.time(b, now)
+	b = e.appendTime(b, now)
 	b = append(b, `","phase":"`...)
 	b = append(b, phase...)
 	b = append(b, '"')
 	e.buf = b
 }
 
-// time writes UTC with microseconds. The part down to the second is made once
-// a second.
-func (e *encoder) time(b []byte, t time.Time) []byte {
-	if sec := t.Unix(); sec != e.sec {
-		e.sec = sec
+// appendTime appends a time in UTC with microseconds. The part down to the second
+// is rendered once per second.
+func (e *encoder) appendTime(b []byte, t time.Time) []byte {
+	if sec := t.Unix(); sec != e.stampSecond {
+		e.stampSecond = sec
 		e.stamp = t.UTC().AppendFormat(e.stamp[:0], "2006-01-02T15:04:05.")
 	}
 	b = append(b, e.stamp...)
@@ -113,11 +122,13 @@ func (e *encoder) time(b []byte, t time.Time) []byte {
 	return append(b, 'Z')
 }
 
-func (e *encoder) text(key, s string, limit int) {
+// addText adds a member with a text; an empty text adds none. Longer text than
+// limit is cut at the start of a character.
+func (e *encoder) addText(key, s string, limit int) {
 	if s == "" {
 		return
 	}
-	e.key(key)
+	e.addKey(key)
 	if len(s) > limit {
 		for limit > 0 && !utf8.RuneStart(s[limit]) {
 			limit--
@@ -129,73 +140,76 @@ func (e *encoder) text(key, s string, limit int) {
 	e.buf = append(appendText(append(e.buf, '"'), s), '"')
 }
 
-func (e *encoder) number(key string, n int64) {
+// addNumber adds a member with a whole number; 0 adds none.
+func (e *encoder) addNumber(key string, n int64) {
 	if n != 0 {
-		e.key(key)
+		e.addKey(key)
 		e.buf = strconv.AppendInt(e.buf, n, 10)
 	}
 }
 
-func (e *encoder) digest(key string, d *[sha256.Size]byte) {
+// addDigest adds a member with a digest in hex; a zero digest adds none.
+func (e *encoder) addDigest(key string, d *[sha256.Size]byte) {
 	if *d != ([sha256.Size]byte{}) {
-		e.key(key)
+		e.addKey(key)
 		e.buf = append(e.buf, '"')
 		e.buf = hex.AppendEncode(e.buf, d[:])
 		e.buf = append(e.buf, '"')
 	}
 }
 
-func (e *encoder) key(key string) {
+// addKey adds the name of a member. Names are constants, so they need no escape.
+func (e *encoder) addKey(key string) {
 	e.buf = append(e.buf, ',', '"')
 	e.buf = append(e.buf, key...)
 	e.buf = append(e.buf, '"', ':')
 }
 
-// call writes what there is to say of a call.
-func (e *encoder) call(c *junctor.Call) {
-	e.text("call", c.ID, maxWord)
-	e.text("tenant", string(c.Tenant), maxWord)
-	e.text("kind", string(c.Kind), maxWord)
-	e.text("door", string(c.Door), maxWord)
-	e.text("server", c.Server, maxWord)
-	e.text("name", c.Name, maxName)
-	e.text("version", c.Version, maxWord)
-	e.text("issuer", c.Issuer, maxWord)
-	e.text("subject", c.Subject, maxWord)
-	// Nothing is said twice: of an agent and of a user the subject says which.
+// addCall adds the members that describe a call.
+func (e *encoder) addCall(c *junctor.Call) {
+	e.addText("call", c.ID, maxWord)
+	e.addText("tenant", string(c.Tenant), maxWord)
+	e.addText("kind", string(c.Kind), maxWord)
+	e.addText("door", string(c.Door), maxWord)
+	e.addText("server", c.Server, maxWord)
+	e.addText("name", c.Name, maxName)
+	e.addText("version", c.Version, maxWord)
+	e.addText("issuer", c.Issuer, maxWord)
+	e.addText("subject", c.Subject, maxWord)
+	// Nothing is repeated: the subject of a user or an agent already names it.
 	if c.Issuer != junctor.IssuerUser {
-		e.text("user", c.User, maxWord)
+		e.addText("user", c.User, maxWord)
 	}
 	if c.Issuer != junctor.IssuerAgent {
-		e.text("agent", c.Agent, maxWord)
+		e.addText("agent", c.Agent, maxWord)
 	}
-	e.text("client", c.Client, maxName)
-	e.text("view", c.View, maxWord)
-	e.text("room", c.Room, maxWord)
-	e.text("status", string(c.Status), maxWord)
-	e.text("code", string(c.Code), maxWord)
-	e.text("reason", c.Reason, maxReason)
-	e.number("duration_us", c.Duration.Microseconds())
-	e.number("bytes_in", int64(c.BytesIn))
-	e.number("bytes_out", int64(c.BytesOut))
-	e.digest("args_b3", &c.ArgsDigest)
-	e.digest("result_b3", &c.ResultDigest)
+	e.addText("client", c.Client, maxName)
+	e.addText("view", c.View, maxWord)
+	e.addText("room", c.Room, maxWord)
+	e.addText("status", string(c.Status), maxWord)
+	e.addText("code", string(c.Code), maxWord)
+	e.addText("reason", c.Reason, maxReason)
+	e.addNumber("duration_us", c.Duration.Microseconds())
+	e.addNumber("bytes_in", int64(c.BytesIn))
+	e.addNumber("bytes_out", int64(c.BytesOut))
+	e.addDigest("args_b3", &c.ArgsDigest)
+	e.addDigest("result_b3", &c.ResultDigest)
 }
 
-// seal ends the record, chains it to prev and gives the line and its hash. The
-// line lies in the buffer until the next begin.
-func (e *encoder) seal(prev *[sha256.Size]byte) (line []byte, hash [sha256.Size]byte) {
+// finishRecord ends the record, chains it to prev and returns the line and its
+// hash. The line is valid until the next beginRecord.
+func (e *encoder) finishRecord(prev *[sha256.Size]byte) (line []byte, hash [sha256.Size]byte) {
 	e.buf = append(e.buf, '}')
-	// The hash before lies in front of the record while both are hashed in one go.
-	copy(e.buf[lineHead-sha256.Size:lineHead], prev[:])
-	hash = sha256.Sum256(e.buf[lineHead-sha256.Size:])
+	// The previous hash is put right before the record, so that one call hashes both.
+	copy(e.buf[hashPrefixSize-sha256.Size:hashPrefixSize], prev[:])
+	hash = sha256.Sum256(e.buf[hashPrefixSize-sha256.Size:])
 	hex.Encode(e.buf[:hexSize], hash[:])
 	e.buf[hexSize] = ' '
 	e.buf = append(e.buf, '\n')
 	return e.buf, hash
 }
 
-// appendText writes s as the inside of a JSON string. NUL and bytes that are no
+// appendText appends s as the inside of a JSON string. NUL and bytes that are not
 // UTF-8 become U+FFFD.
 func appendText(dst []byte, s string) []byte {
 	from := 0
@@ -218,7 +232,7 @@ func appendText(dst []byte, s string) []byte {
 		switch c {
 		case '"', '\\':
 			dst = append(dst, '\\', c)
-		case 0: // PostgreSQL's text cannot hold it
+		case 0: // PostgreSQL's type text cannot hold it
 			dst = append(dst, "\uFFFD"...)
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
@@ -229,8 +243,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, s[from:]...)
 }
 
-// phaseOf says which record a call is about to get. A call that ended without
-// having taken any time never ran.
+// phaseOf returns the phase of the next record of a call. A call that failed
+// without taking any time never ran, so it was refused.
 func phaseOf(c *junctor.Call) Phase {
 	switch c.Status {
 	case junctor.StatusRunning:

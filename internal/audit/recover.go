@@ -12,41 +12,46 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// resume finds where the chain ends and opens the last segment for writing. It
-// reads the last segment whole; Verify reads them all.
-func (j *Journal) resume(ctx context.Context) error {
-	segs, err := nonEmpty(j.o.Dir)
+// resumeChain finds where the chain ends and opens the last segment for writing.
+// It reads only the last segment in full, to start fast; Verify reads all of
+// them.
+//
+// It compares the end with three witnesses: the checkpoints, the signed head and
+// the database. If one of them disagrees, the journal continues in a new segment
+// that says so, above every number that was ever used.
+func (j *Journal) resumeChain(ctx context.Context) error {
+	segs, err := listWrittenSegments(j.options.Dir)
 	if err != nil {
 		return err
 	}
-	pub := j.key.Public().(ed25519.PublicKey)
-	head, headErr := readHead(j.o.HeadsDir, j.o.Node, pub)
-	cps, bad, cpErr := readCheckpoints(j.o.HeadsDir, j.o.Node, pub)
+	pub := j.signingKey.Public().(ed25519.PublicKey)
+	head, headErr := readHead(j.options.HeadsDir, j.options.Node, pub)
+	cps, bad, cpErr := readCheckpoints(j.options.HeadsDir, j.options.Node, pub)
 	j.setCheckpoints(cps)
 	problem := ""
 	if cpErr != nil {
 		problem = fmt.Sprintf("checkpoint %d: %v", bad, cpErr)
 	}
-	known, unsigned := j.recall(ctx)
+	known, unsigned := j.loadKnown(ctx)
 	if problem == "" {
 		problem = unsigned
 	}
 	if head != nil {
 		j.head = *head
 		j.seq = head.Seq
-		parseHash(&j.prev, head.Hash)
+		parseHash(&j.prevHash, head.Hash)
 	}
 	if len(segs) == 0 {
-		j.resumedAt = lastOf(cps).UpTo
+		j.resumedAt = lastCheckpoint(cps).UpTo
 		if problem == "" && !errors.Is(headErr, errNoHead) {
 			problem = "all segments are missing"
 			if headErr != nil {
 				problem += "; the signed head: " + headErr.Error()
 			}
 		}
-		return j.resumeAbove(known, lastOf(cps).UpTo, problem)
+		return j.resumeAbove(known, lastCheckpoint(cps).UpTo, problem)
 	}
-	end, err := j.scan(ctx, segs, head, known)
+	end, err := j.scanLastSegment(ctx, segs, head, known)
 	if err != nil {
 		return err
 	}
@@ -55,32 +60,33 @@ func (j *Journal) resume(ctx context.Context) error {
 		problem = end.problem
 	}
 	if problem == "" {
-		problem = end.against(head, headErr)
+		problem = end.compareHead(head, headErr)
 	}
 	if problem == "" {
 		problem = end.compareKnown(known, end.knownHashes)
 	}
-	if problem == "" && end.broke == "" { // what is known may lie in an earlier segment
+	if problem == "" && end.earlierBreak == "" { // the known records may be in an earlier segment
 		if problem, err = j.compareRecords(known, end.knownHashes); err != nil {
 			return err
 		}
 	}
 	if problem != "" {
 		if end.seq >= j.seq {
-			j.seq, j.prev = end.seq, end.hash
+			j.seq, j.prevHash = end.seq, end.hash
 		}
 		return j.resumeAbove(known, end.seq, problem)
 	}
-	if end.broke != "" {
-		j.problems.set(problemBreak, errors.New(end.broke))
+	if end.earlierBreak != "" {
+		j.problems.set(problemBreak, errors.New(end.earlierBreak))
 	}
-	j.seq, j.prev = end.seq, end.hash
-	return j.reopen(segs[len(segs)-1], end)
+	j.seq, j.prevHash = end.seq, end.hash
+	return j.reopenSegment(segs[len(segs)-1], end)
 }
 
-// resumeAbove begins a segment that says what is wrong, above all that is known of
-// the chain: a number that was used is not used again, so the copy takes what follows.
-// last is where the files end. A journal without a problem just begins.
+// resumeAbove begins a segment that describes the problem, above all known
+// records of the chain. A number is never used twice, so the copy accepts the
+// records that follow. last is where the files end. Without a problem it begins
+// an ordinary segment.
 func (j *Journal) resumeAbove(known Known, last uint64, problem string) error {
 	if missing := known.missingTail(last); missing != "" && problem != missing {
 		if problem != "" {
@@ -88,16 +94,16 @@ func (j *Journal) resumeAbove(known Known, last uint64, problem string) error {
 		}
 		problem = missing
 	}
-	if seq, hash, _ := known.highest(); seq > j.seq {
-		j.seq, j.prev = seq, hash
+	if seq, hash, _ := known.highestRecord(); seq > j.seq {
+		j.seq, j.prevHash = seq, hash
 	}
-	return j.roll(j.o.Now(), problem)
+	return j.beginSegment(j.options.Now(), problem)
 }
 
-// nonEmpty lists the segments that hold something. A file without a byte is
-// what a crash leaves that came right after it was made.
-func nonEmpty(dir string) ([]segment, error) {
-	segs, err := segments(dir)
+// listWrittenSegments lists the segments and removes empty ones from the end. A
+// crash right after a file was created leaves such an empty file.
+func listWrittenSegments(dir string) ([]segment, error) {
+	segs, err := listSegments(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -114,54 +120,59 @@ func nonEmpty(dir string) ([]segment, error) {
 	return segs, nil
 }
 
-// ending is what the last segment says.
-type ending struct {
-	seq      uint64
-	hash     [sha256.Size]byte
-	first    uint64
-	off      int64 // where the whole lines end
-	torn     int64 // bytes behind them
+// segmentEnd describes the end of the last segment.
+type segmentEnd struct {
+	seq       uint64
+	hash      [sha256.Size]byte
+	first     uint64
+	offset    int64 // where the complete lines end
+	tornBytes int64 // bytes after them
+	// Hash of the record that the signed head names, if it is in this segment.
 	headHash string
-	problem  string // why the chain does not hold
-	broke    string // why it did not hold earlier, when this segment was begun
+	problem  string // why the chain is not valid
+	// Why the chain was not valid when this segment was begun.
+	earlierBreak string
 
-	knownHashes map[uint64]string // of the records here that are known elsewhere, by number
+	// Hashes of the records here that the witness knows, by number.
+	knownHashes map[uint64]string
 }
 
-func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Known) (ending, error) {
+// scanLastSegment verifies the last segment and returns its end. A chain that is
+// not valid is no error: it is in the result's problem.
+func (j *Journal) scanLastSegment(ctx context.Context, segs []segment, head *Head, known Known) (segmentEnd, error) {
 	last := segs[len(segs)-1]
-	e := ending{first: last.first, knownHashes: map[uint64]string{}}
-	wanted := known.hashes()
-	c := chain{node: j.o.Node, next: last.first, breaks: func(reason string) { e.broke = reason }}
+	e := segmentEnd{first: last.first, knownHashes: map[uint64]string{}}
+	wanted := known.hashesBySeq()
+	c := chainVerifier{node: j.options.Node, nextSeq: last.first, onBreak: func(reason string) { e.earlierBreak = reason }}
 	if last.first == 1 {
-		c.known = true
-	} else if n := len(j.cps); n > 0 && j.cps[n-1].UpTo+1 == last.first {
-		c.known = parseHash(&c.prev, j.cps[n-1].Hash)
+		c.prevKnown = true
+	} else if n := len(j.checkpoints); n > 0 && j.checkpoints[n-1].UpTo+1 == last.first {
+		c.prevKnown = parseHash(&c.prevHash, j.checkpoints[n-1].Hash)
 	} else if len(segs) > 1 {
-		before, found, err := lastLine(segs[len(segs)-2].path)
+		before, found, err := readLastLine(segs[len(segs)-2].path)
 		if err == nil && found && before.Seq+1 == last.first {
-			c.prev, c.known = before.hash, true
+			c.prevHash, c.prevKnown = before.hash, true
 		} else {
-			e.problem = fmt.Sprintf("segment %s does not follow the one before it", last.name())
+			e.problem = fmt.Sprintf("segment %s does not follow the one before it", last.fileName())
 		}
 	} else {
 		e.problem = fmt.Sprintf("the records before %d are missing", last.first)
 	}
-	bad, off, torn, err := c.read(ctx, last, func(l *line) string {
+	bad, off, torn, err := c.readSegment(ctx, last, func(l *line) string {
 		if head != nil && l.Seq == head.Seq {
-			e.headHash = l.record().Hash
+			e.headHash = l.toRecord().Hash
 		}
 		if _, ok := wanted[l.Seq]; ok {
-			e.knownHashes[l.Seq] = l.record().Hash
+			e.knownHashes[l.Seq] = l.toRecord().Hash
 		}
 		return ""
 	})
 	if err != nil {
 		return e, err
 	}
-	e.seq, e.hash, e.off, e.torn = c.next-1, c.prev, off, torn
-	if e.broke != "" {
-		e.problem = "" // that was said already
+	e.seq, e.hash, e.offset, e.tornBytes = c.nextSeq-1, c.prevHash, off, torn
+	if e.earlierBreak != "" {
+		e.problem = "" // the break already recorded it
 	}
 	if bad == nil {
 		return e, nil
@@ -169,21 +180,22 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Kn
 	if e.problem == "" {
 		e.problem = bad.String()
 	}
-	// What stands behind the bad record keeps its numbers.
+	// The records after the bad one keep their numbers, so that none is used twice.
 	e.seq = max(e.seq, last.first)
 	if info, err := os.Stat(last.path); err == nil {
-		most := e.seq + uint64(info.Size())/lineHead //nolint:gosec // sizes are not negative
-		if l, found, _ := lastLine(last.path); found && l.Seq > e.seq && l.Seq <= most {
+		most := e.seq + uint64(info.Size())/hashPrefixSize //nolint:gosec // sizes are not negative
+		if l, found, _ := readLastLine(last.path); found && l.Seq > e.seq && l.Seq <= most {
 			e.seq, e.hash = l.Seq, l.hash
 		}
 	}
 	return e, nil
 }
 
-// against compares the end with the signed head.
-func (e *ending) against(head *Head, err error) string {
+// compareHead compares the end with the signed head, or with the error of reading
+// it. It returns the difference, or "".
+func (e *segmentEnd) compareHead(head *Head, err error) string {
 	switch {
-	case errors.Is(err, errNoHead) && e.seq <= 1: // a crash in the very first moment
+	case errors.Is(err, errNoHead) && e.seq <= 1: // a crash before the first head was signed
 		return ""
 	case err != nil:
 		return "the signed head: " + err.Error()
@@ -191,69 +203,70 @@ func (e *ending) against(head *Head, err error) string {
 		return fmt.Sprintf("the tail was cut: the signed head names record %d, the journal ends at %d", head.Seq, e.seq)
 	case e.headHash != "" && e.headHash != head.Hash:
 		return fmt.Sprintf("record %d is not the one that the signed head names", head.Seq)
-	case head.Closed && (e.seq > head.Seq || e.torn > 0):
+	case head.Closed && (e.seq > head.Seq || e.tornBytes > 0):
 		return fmt.Sprintf("something was added after record %d, with which the journal was closed", head.Seq)
 	}
 	return ""
 }
 
-// reopen goes on in the last segment, behind its last whole line.
-func (j *Journal) reopen(last segment, e ending) error {
-	if e.off == 0 { // not even its first record was whole
+// reopenSegment continues in the last segment, after its last complete line. It
+// cuts off a half-written line and records that it did.
+func (j *Journal) reopenSegment(last segment, e segmentEnd) error {
+	if e.offset == 0 { // not even its first record is complete
 		if err := os.Remove(last.path); err != nil {
 			return err
 		}
-		if err := j.roll(j.o.Now(), ""); err != nil {
+		if err := j.beginSegment(j.options.Now(), ""); err != nil {
 			return err
 		}
 	} else {
-		f, err := j.o.open(last.path, false)
+		f, err := j.options.openSegment(last.path, false)
 		if err != nil {
 			return err
 		}
-		j.file, j.path, j.off = f, last.path, e.off
+		j.file, j.path, j.offset = f, last.path, e.offset
 	}
-	if e.torn == 0 {
+	if e.tornBytes == 0 {
 		return nil
 	}
-	if err := j.file.Truncate(j.off); err != nil {
+	if err := j.file.Truncate(j.offset); err != nil {
 		return err
 	}
-	j.o.Logger.Warn("the last record of the journal was half-written and was dropped", "file", j.path, "bytes", e.torn)
-	j.enc.begin(j.seq+1, j.o.Now(), PhaseRecover)
-	j.enc.number("dropped", e.torn)
-	return j.putOne()
+	j.options.Logger.Warn("the last record of the journal was half-written and was dropped", "file", j.path, "bytes", e.tornBytes)
+	j.encoder.beginRecord(j.seq+1, j.options.Now(), PhaseRecover)
+	j.encoder.addNumber("dropped", e.tornBytes)
+	return j.writeEncoded()
 }
 
-// refill brings the newest calls back into memory.
-func (j *Journal) refill(ctx context.Context) error {
-	segs, err := segments(j.o.Dir)
+// loadRecentCalls reads the newest calls back into memory.
+func (j *Journal) loadRecentCalls(ctx context.Context) error {
+	segs, err := listSegments(j.options.Dir)
 	if err != nil {
 		return err
 	}
 	var newest []junctor.Call
-	want := 2 * j.o.Recent // a call has up to two records
+	want := 2 * j.options.Recent // a call has up to two records
 	for _, s := range slices.Backward(segs) {
-		err := segmentBackward(s, func(b []byte) bool {
+		err := readSegmentBackward(s, func(b []byte) bool {
 			if l, err := parseLine(b); err == nil && l.Call != "" {
-				newest = append(newest, l.call())
+				newest = append(newest, l.toCall())
 			}
 			return len(newest) < want
 		})
 		if err != nil || len(newest) >= want {
-			break // what was read is good
+			break // the calls that were read are enough
 		}
 	}
 	for _, c := range slices.Backward(newest) {
-		_ = j.ring.Append(ctx, &c) // it cannot fail
+		_ = j.recent.Append(ctx, &c) // it cannot fail
 	}
-	j.ring.interrupt()
+	j.recent.markInterrupted()
 	return nil
 }
 
-// interrupt marks the calls that have no end: the process ended before them. A
-// call that waits for its client may still come to one.
-func (r *Recent) interrupt() {
+// markInterrupted marks the calls without an end: the process ended before they
+// did. A call that waits for its client may still get one.
+func (r *Recent) markInterrupted() {
 	for i := range r.calls {
 		if c := &r.calls[i]; c.Status == junctor.StatusRunning {
 			c.Status, c.Code = junctor.StatusError, junctor.CodeUnavailable

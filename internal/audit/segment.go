@@ -18,19 +18,22 @@ const segmentSuffix = ".log"
 
 // segment is one file of the journal.
 type segment struct {
-	path  string
-	first uint64 // the number of its first record, by its name
+	path string
+	// The number of its first record, according to its name.
+	first uint64
 }
 
+// segmentPath returns the path of the segment that begins with a record. The
+// number is padded, so the order of names is the order of records.
 func segmentPath(dir string, first uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%020d%s", first, segmentSuffix))
 }
 
-func (s segment) name() string { return filepath.Base(s.path) }
+func (s segment) fileName() string { return filepath.Base(s.path) }
 
-// segments lists a folder's segments, oldest first. A folder that is not there
-// has none.
-func segments(dir string) ([]segment, error) {
+// listSegments lists a folder's segments, oldest first. A missing folder has
+// none. Other files in the folder are ignored.
+func listSegments(dir string) ([]segment, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -52,81 +55,85 @@ func segments(dir string) ([]segment, error) {
 	return all, nil
 }
 
-// errTorn says that a file ends inside a line.
-var errTorn = errors.New("the last line is not whole")
+// errTornLine says that a file ends inside a line.
+var errTornLine = errors.New("the last line is not whole")
 
-// lines reads a segment line by line.
-type lines struct {
-	r    *bufio.Reader
-	off  int64 // where the next line begins
-	n    int   // the number of the line that was read last
-	torn int64 // with errTorn: how many bytes the piece has
+// lineReader reads a segment line by line.
+type lineReader struct {
+	r          *bufio.Reader
+	offset     int64 // where the next line begins
+	lineNumber int   // of the line that was read last
+	// With errTornLine: length of the incomplete line.
+	tornBytes int64
 }
 
-func newLines(r io.Reader, off int64) *lines {
-	return &lines{r: bufio.NewReaderSize(r, maxLine), off: off}
+// newLineReader reads lines from r, which is at the offset off of its file.
+func newLineReader(r io.Reader, off int64) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, maxLine), offset: off}
 }
 
-// reset begins with another file, or another place.
-func (ls *lines) reset(r io.Reader, off int64) {
+// reset continues with another file, or at another offset.
+func (ls *lineReader) reset(r io.Reader, off int64) {
 	ls.r.Reset(r)
-	*ls = lines{r: ls.r, off: off}
+	*ls = lineReader{r: ls.r, offset: off}
 }
 
-// next gives the next line without its newline. The bytes are good until the
-// call after. io.EOF ends the file, errTorn ends it in the middle of a line,
-// errShape is a line that nobody can have written.
-func (ls *lines) next() ([]byte, error) {
+// next returns the next line without its newline. The bytes are valid until the
+// following call. The error is io.EOF at the end of the file, errTornLine if the
+// file ends inside a line, and errMalformedLine for a line that is too long to be
+// a record.
+func (ls *lineReader) next() ([]byte, error) {
 	b, err := ls.r.ReadSlice('\n')
 	switch {
 	case err == nil:
-		ls.off += int64(len(b))
-		ls.n++
+		ls.offset += int64(len(b))
+		ls.lineNumber++
 		return b[:len(b)-1], nil
 	case errors.Is(err, io.EOF) && len(b) == 0:
 		return nil, io.EOF
 	case errors.Is(err, io.EOF):
-		ls.torn = int64(len(b))
-		ls.n++
-		return b, errTorn
+		ls.tornBytes = int64(len(b))
+		ls.lineNumber++
+		return b, errTornLine
 	case errors.Is(err, bufio.ErrBufferFull):
-		return nil, ls.skip(int64(len(b)))
+		return nil, ls.skipLongLine(int64(len(b)))
 	}
 	return nil, err
 }
 
-// piece says that only the beginning of the next line was read ahead.
-func (ls *lines) piece() bool {
-	b, _ := ls.r.Peek(ls.r.Buffered()) // no more than is there: it does not fail
+// hasPartialLine reports whether only the beginning of the next line was read
+// ahead.
+func (ls *lineReader) hasPartialLine() bool {
+	b, _ := ls.r.Peek(ls.r.Buffered()) // cannot fail: the bytes are buffered
 	return len(b) > 0 && bytes.IndexByte(b, '\n') < 0
 }
 
-// skip passes over a line that is too long to be one. Without an end it is
-// what a power cut can leave: a stretch of nothing behind the last record.
-func (ls *lines) skip(read int64) error {
-	ls.n++
+// skipLongLine skips a line that is too long to be a record. If it has no end, a
+// power cut may have left it: zeros after the last record.
+func (ls *lineReader) skipLongLine(read int64) error {
+	ls.lineNumber++
 	for {
 		b, err := ls.r.ReadSlice('\n')
 		read += int64(len(b))
 		switch {
 		case err == nil:
-			ls.off += read
-			return errShape
+			ls.offset += read
+			return errMalformedLine
 		case errors.Is(err, io.EOF):
-			ls.torn = read
-			return errTorn
+			ls.tornBytes = read
+			return errTornLine
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return err
 		}
 	}
 }
 
-// backward reads the lines of a file from its end, until visit says stop or
-// the beginning is reached. A piece after the last newline is left out.
-func backward(f io.ReaderAt, size int64, visit func(b []byte) (more bool)) error {
+// readLinesBackward reads the lines of a file from its end, until visit returns
+// false or the beginning is reached. It skips an incomplete line at the end.
+func readLinesBackward(f io.ReaderAt, size int64, visit func(b []byte) (more bool)) error {
 	const chunk = 64 << 10
-	var rest []byte // the beginning of what was read and not yet given
-	whole := false  // rest ends where a line ends
+	var rest []byte // bytes that were read but not yet passed to visit
+	whole := false  // rest ends at the end of a line
 	buf := make([]byte, chunk)
 	for size > 0 {
 		n := min(size, chunk)
@@ -145,7 +152,7 @@ func backward(f io.ReaderAt, size int64, visit func(b []byte) (more bool)) error
 			}
 			rest, whole = rest[:i], true
 		}
-		if len(rest) > 2*maxLine { // the end of what is too long to be a line
+		if len(rest) > 2*maxLine { // the end of a line that is too long to be a record
 			rest, whole = nil, false
 		}
 	}
@@ -155,19 +162,20 @@ func backward(f io.ReaderAt, size int64, visit func(b []byte) (more bool)) error
 	return nil
 }
 
-// segmentForward reads a segment's whole lines from its beginning.
-func segmentForward(s segment, visit func(b []byte) (more bool)) error {
+// readSegmentForward calls visit for a segment's complete lines, oldest first,
+// until visit returns false.
+func readSegmentForward(s segment, visit func(b []byte) (more bool)) error {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	for ls := newLines(f, 0); ; {
+	for ls := newLineReader(f, 0); ; {
 		b, err := ls.next()
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, errTorn):
+		case errors.Is(err, io.EOF), errors.Is(err, errTornLine):
 			return nil
-		case errors.Is(err, errShape): // no record of ours: not for visitors
+		case errors.Is(err, errMalformedLine): // not a record: visit must not see it
 		case err != nil:
 			return err
 		case !visit(b):
@@ -176,8 +184,9 @@ func segmentForward(s segment, visit func(b []byte) (more bool)) error {
 	}
 }
 
-// segmentBackward reads a segment from its end.
-func segmentBackward(s segment, visit func(b []byte) (more bool)) error {
+// readSegmentBackward calls visit for a segment's complete lines, newest first,
+// until visit returns false.
+func readSegmentBackward(s segment, visit func(b []byte) (more bool)) error {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return err
@@ -187,13 +196,13 @@ func segmentBackward(s segment, visit func(b []byte) (more bool)) error {
 	if err != nil {
 		return err
 	}
-	return backward(f, info.Size(), visit)
+	return readLinesBackward(f, info.Size(), visit)
 }
 
-// lastLine reads the last whole line of a segment.
-func lastLine(path string) (last line, found bool, err error) {
+// readLastLine reads the last complete line of a segment.
+func readLastLine(path string) (last line, found bool, err error) {
 	var perr error
-	err = segmentBackward(segment{path: path}, func(b []byte) bool {
+	err = readSegmentBackward(segment{path: path}, func(b []byte) bool {
 		last, perr = parseLine(b)
 		found = perr == nil
 		return false

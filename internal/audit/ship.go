@@ -11,82 +11,94 @@ import (
 	"unsafe"
 )
 
-// Shipper copies records to where another hand than the journal's keeps them.
+// Shipper copies records to a store that is not under the control of the
+// journal's folder. internal/store implements it.
 type Shipper interface {
-	// Shipped is the number of the last record of a node that the copy has; 0
-	// for none.
+	// Shipped returns the number of the last record of a node that the copy has;
+	// 0 for none.
 	Shipped(ctx context.Context, node string) (uint64, error)
-	// Ship adds records, of one node and in order: all of them or none. One that
-	// the copy has already, with the same hash, is no error. It is called for one
-	// batch at a time, and keeps nothing of it: slice and texts are used again.
+	// Ship adds records of one node, in order: all of them or none. A record that
+	// the copy already has, with the same hash, is no error. Ship is called for
+	// one batch at a time. It must not keep the slice or its texts, which are
+	// reused.
 	Ship(ctx context.Context, records []Record) error
 }
 
-// Pruner is a Shipper whose copy follows the journal's retention: it is told
-// when a checkpoint was signed, and removes records up to it.
+// Pruner is a Shipper whose copy follows the journal's retention. When a
+// checkpoint was signed, the journal calls Prune to remove the records up to it.
 type Pruner interface {
+	// Prune removes the records of a node up to and including upTo.
 	Prune(ctx context.Context, node string, upTo uint64) error
 }
 
 const (
-	shipBatch  = 512 // records
-	shipBusy   = 128 // and while calls come
-	shipEvery  = 50 * time.Millisecond
-	shipBack   = 100 * time.Millisecond // the first pause after a failure; then twice as long each time
-	shipLonger = 30 * time.Second       // but not above this
-	shipTime   = 30 * time.Second       // for one batch
-	shipText   = 1 << 20                // of a batch's texts are kept for the next
-	shipPause  = time.Second            // the longest pause between two batches
-	shipLook   = 20 * time.Millisecond  // and how often it is seen whether calls still come
-	shipShare  = 64                     // while calls come, copying takes one of so many parts of the processors
+	shipBatch = 512 // records per batch
+	// Records per batch while calls arrive.
+	shipBusyBatch = 128
+	// How long more records are collected.
+	shipInterval = 50 * time.Millisecond
+	// The first pause after a failure; each further one is twice as long.
+	shipMinBackoff = 100 * time.Millisecond
+	shipMaxBackoff = 30 * time.Second // the longest pause after a failure
+	shipTimeout    = 30 * time.Second // for one batch
+	// Bytes of a batch's text that are kept for the next.
+	maxKeptShipText = 1 << 20
+	// The longest pause between two batches.
+	shipMaxRest = time.Second
+	// How often that pause checks whether calls still arrive.
+	shipPollInterval = 20 * time.Millisecond
+	// While calls arrive, copying uses at most 1/64 of the processors.
+	shipCPUShare = 64
 )
 
-// ship copies records as long as the journal is open. No call waits for it.
-func (j *Journal) ship() {
-	ctx := j.life
-	var t *tail
+// shipRecords copies records until the journal is closed. No call waits for it.
+// After a failure it asks the copy again how far it is, with growing pauses.
+func (j *Journal) shipRecords() {
+	ctx := j.lifeCtx
+	var t *recordTail
 	defer func() { t.close() }()
-	back := shipBack
+	back := shipMinBackoff
 	for {
 		var err error
 		if t == nil {
-			t, err = j.shipStart(ctx)
+			t, err = j.openShipTail(ctx)
 		}
 		if err == nil {
-			err = j.shipRound(ctx, t)
+			err = j.shipWritten(ctx, t)
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		if j.report(problemShip, err) {
+		if j.setProblem(problemShip, err) {
 			if err != nil {
-				j.o.Logger.Warn("records of the journal cannot be copied; they are kept and copied later", "error", err)
+				j.options.Logger.Warn("records of the journal cannot be copied; they are kept and copied later", "error", err)
 			} else {
-				j.o.Logger.Info("records of the journal are copied again")
+				j.options.Logger.Info("records of the journal are copied again")
 			}
 		}
 		if err != nil {
 			t.close()
 			t = nil
-			if !pause(ctx, back) {
+			if !waitFor(ctx, back) {
 				return
 			}
-			back = min(2*back, shipLonger)
+			back = min(2*back, shipMaxBackoff)
 			continue
 		}
-		back = shipBack
+		back = shipMinBackoff
 		select {
 		case <-ctx.Done():
 			return
-		case <-j.wake:
+		case <-j.shipWake:
 		}
-		if !pause(ctx, shipEvery) { // more come meanwhile
+		if !waitFor(ctx, shipInterval) { // collects more records for the batch
 			return
 		}
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) bool {
+// waitFor waits for d; it returns false if ctx ends first.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -97,14 +109,15 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// shipStart asks how far the copy is and goes there.
-func (j *Journal) shipStart(ctx context.Context) (*tail, error) {
-	ctx, cancel := context.WithTimeout(ctx, shipTime)
+// openShipTail asks how far the copy is and returns a reader of the records that
+// follow. The caller closes it.
+func (j *Journal) openShipTail(ctx context.Context) (*recordTail, error) {
+	ctx, cancel := context.WithTimeout(ctx, shipTimeout)
 	defer cancel()
 	if _, err := j.compareLate(ctx); err != nil {
 		return nil, err
 	}
-	at, err := j.o.Ship.Shipped(ctx, j.o.Node)
+	at, err := j.options.Ship.Shipped(ctx, j.options.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -112,173 +125,178 @@ func (j *Journal) shipStart(ctx context.Context) (*tail, error) {
 	seq := j.seq
 	j.mu.Unlock()
 	if at > seq {
-		return nil, fmt.Errorf("the copy has records up to %d, the journal of node %s ends at %d: another journal used this name, or this one is an old copy; give this node a name of its own", at, j.o.Node, seq)
+		return nil, fmt.Errorf("the copy has records up to %d, the journal of node %s ends at %d: another journal used this name, or this one is an old copy; give this node a name of its own", at, j.options.Node, seq)
 	}
-	j.heading.Lock()
+	j.headMu.Lock()
 	had := j.head.Shipped
-	j.heading.Unlock()
+	j.headMu.Unlock()
 	if at < had {
-		j.o.Logger.Warn("the copy of the journal has lost records; they are copied again", "had", had, "has", at)
+		j.options.Logger.Warn("the copy of the journal has lost records; they are copied again", "had", had, "has", at)
 	}
 	if err := j.compareCopy(ctx); err != nil {
 		return nil, err
 	}
-	j.shipped.Store(at)
-	j.shipKnown.Store(true)
-	return &tail{dir: j.o.Dir, next: at + 1, batch: make([]Record, 0, shipBatch)}, nil
+	j.shippedSeq.Store(at)
+	j.shippedKnown.Store(true)
+	return &recordTail{dir: j.options.Dir, nextSeq: at + 1, batch: make([]Record, 0, shipBatch)}, nil
 }
 
-// compareCopy wants the copy's last record to be the journal's own, where that is
-// still here: records of another history must not follow it.
+// compareCopy checks that the copy's last record is the journal's own, if the
+// journal still has it. Records of another history must not follow it.
 func (j *Journal) compareCopy(ctx context.Context) error {
 	w := j.asWitness()
 	if w == nil {
 		return nil
 	}
-	known, err := w.Known(ctx, j.o.Node)
+	known, err := w.Known(ctx, j.options.Node)
 	if err != nil || known.Copied == 0 {
 		return err
 	}
-	t := &tail{dir: j.o.Dir, next: known.Copied}
+	t := &recordTail{dir: j.options.Dir, nextSeq: known.Copied}
 	defer t.close()
-	mine, err := t.read(known.Copied, 1)
+	mine, err := t.readBatch(known.Copied, 1)
 	if err == nil && len(mine) == 1 && mine[0].Hash != known.CopiedHash {
-		err = fmt.Errorf("record %d of node %s is another one in the copy: the journal or the copy was replaced; run junctor audit verify", known.Copied, j.o.Node)
+		err = fmt.Errorf("record %d of node %s is another one in the copy: the journal or the copy was replaced; run junctor audit verify", known.Copied, j.options.Node)
 	}
 	return err
 }
 
-// shipRound copies all that was written by now. It is on disk first: a copy
-// must not know records that a power cut takes from the journal.
-func (j *Journal) shipRound(ctx context.Context, t *tail) error {
-	m, err := j.flushAll()
+// shipWritten copies all records that were written by now. It syncs them first: a
+// copy must not know records that a power cut takes from the journal.
+func (j *Journal) shipWritten(ctx context.Context, t *recordTail) error {
+	m, err := j.flushWritten()
 	if err != nil {
 		return err
 	}
-	// Small batches while calls come: none of them should wait long for a processor.
-	for size := shipBusy; t.next <= m.seq; {
-		begin, seq := time.Now(), j.last()
-		batch, err := t.read(m.seq, size)
+	// Batches are small while calls arrive, so that no call waits long for a processor.
+	for size := shipBusyBatch; t.nextSeq <= m.seq; {
+		begin, seq := time.Now(), j.lastSeq()
+		batch, err := t.readBatch(m.seq, size)
 		if err != nil || len(batch) == 0 {
 			return err
 		}
-		runtime.Gosched() // likewise
-		sctx, cancel := context.WithTimeout(ctx, shipTime)
-		err = j.o.Ship.Ship(sctx, batch)
+		runtime.Gosched() // for the same reason
+		sctx, cancel := context.WithTimeout(ctx, shipTimeout)
+		err = j.options.Ship.Ship(sctx, batch)
 		cancel()
 		if err != nil {
 			return err
 		}
-		j.shipped.Store(batch[len(batch)-1].Seq)
-		if size = shipBatch; j.last() != seq {
-			size = shipBusy
+		j.shippedSeq.Store(batch[len(batch)-1].Seq)
+		if size = shipBatch; j.lastSeq() != seq {
+			size = shipBusyBatch
 		}
-		if !j.rest(ctx, seq, restAfter(time.Since(begin), runtime.GOMAXPROCS(0))) {
+		if !j.yieldToCalls(ctx, seq, restDuration(time.Since(begin), runtime.GOMAXPROCS(0))) {
 			return ctx.Err()
 		}
 	}
 	return nil
 }
 
-// restAfter is how long to leave the processors to calls, which matter more than
-// their copy, after work that took so long. What lags meanwhile is copied when
-// fewer calls come.
-func restAfter(took time.Duration, processors int) time.Duration {
-	return min(took*time.Duration(max(shipShare-processors, 0))/time.Duration(processors), shipPause)
+// restDuration returns how long to leave the processors to calls after a batch
+// that took so long. Calls matter more than their copy, which catches up when
+// fewer calls arrive.
+func restDuration(took time.Duration, processors int) time.Duration {
+	return min(took*time.Duration(max(shipCPUShare-processors, 0))/time.Duration(processors), shipMaxRest)
 }
 
-// rest waits for so long, but only as long as records come after the one with
-// this number; false when ctx ends.
-func (j *Journal) rest(ctx context.Context, seq uint64, left time.Duration) bool {
-	for now := j.last(); now != seq && left > 0; now = j.last() {
-		if !pause(ctx, min(left, shipLook)) {
+// yieldToCalls waits for the given time, but stops as soon as no record has
+// arrived since seq. It returns false if ctx ends.
+func (j *Journal) yieldToCalls(ctx context.Context, seq uint64, left time.Duration) bool {
+	for now := j.lastSeq(); now != seq && left > 0; now = j.lastSeq() {
+		if !waitFor(ctx, min(left, shipPollInterval)) {
 			return false
 		}
-		seq, left = now, left-shipLook
+		seq, left = now, left-shipPollInterval
 	}
 	return ctx.Err() == nil
 }
 
-// last is the number of the last record that was written.
-func (j *Journal) last() uint64 {
+// lastSeq returns the number of the last record that was written.
+func (j *Journal) lastSeq() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.seq
 }
 
-// shipRest copies what is left, once.
-func (j *Journal) shipRest(ctx context.Context) {
-	t, err := j.shipStart(ctx)
+// shipRemaining copies the records that are left, with a single attempt.
+func (j *Journal) shipRemaining(ctx context.Context) {
+	t, err := j.openShipTail(ctx)
 	if err == nil {
-		err = j.shipRound(ctx, t)
+		err = j.shipWritten(ctx, t)
 	}
 	t.close()
 	if err != nil {
-		j.o.Logger.Warn("the last records of the journal were not copied; that is done at the next start", "error", err)
+		j.options.Logger.Warn("the last records of the journal were not copied; that is done at the next start", "error", err)
 	}
 }
 
-// tail reads records from a number on, as they are written.
-type tail struct {
-	dir   string
-	next  uint64
-	seg   segment
-	f     *os.File
-	ls    *lines
-	batch []Record
-	line  line   // the one being read
-	text  []byte // of the batch
+// recordTail reads records from a number on, while the journal is being written.
+// It is used by one goroutine. Its zero value with dir and nextSeq is ready;
+// close it.
+type recordTail struct {
+	dir     string
+	nextSeq uint64
+	segment segment
+	file    *os.File
+	lines   *lineReader
+	batch   []Record
+	// The line being read; kept to reuse its memory.
+	line      line
+	batchText []byte // the texts of the batch
 }
 
-func (t *tail) close() {
-	if t != nil && t.f != nil {
-		t.f.Close()
-		t.f = nil
+// close closes the open segment. A nil tail is allowed, and the tail can be used
+// again.
+func (t *recordTail) close() {
+	if t != nil && t.file != nil {
+		t.file.Close()
+		t.file = nil
 	}
 }
 
-// read gives up to n records, none above upTo, which are good until the next
-// read. Lines that are no records are passed over: whoever verifies finds them.
-func (t *tail) read(upTo uint64, n int) ([]Record, error) {
-	if cap(t.text) > shipText {
-		t.text = nil
+// readBatch returns up to n records, none above upTo. They are valid until the
+// next call. Lines that are not records are skipped; Verify reports them.
+func (t *recordTail) readBatch(upTo uint64, n int) ([]Record, error) {
+	if cap(t.batchText) > maxKeptShipText {
+		t.batchText = nil
 	}
-	t.batch, t.text = t.batch[:0], t.text[:0]
-	for len(t.batch) < n && t.next <= upTo {
-		if t.f == nil {
-			if more, err := t.open(); err != nil || !more {
+	t.batch, t.batchText = t.batch[:0], t.batchText[:0]
+	for len(t.batch) < n && t.nextSeq <= upTo {
+		if t.file == nil {
+			if more, err := t.openSegment(); err != nil || !more {
 				return t.batch, err
 			}
 		}
-		if t.ls.piece() {
-			// It was read before the line was known to be written: if it could not be, the
-			// piece was taken back, and something else stands in its place.
-			if err := t.use(t.seg, t.ls.off); err != nil {
+		if t.lines.hasPartialLine() {
+			// The bytes were read while the line was being written. If that write failed,
+			// it was taken back, and other bytes are in its place: read them again.
+			if err := t.switchTo(t.segment, t.lines.offset); err != nil {
 				return t.batch, err
 			}
 		}
-		off := t.ls.off
-		b, err := t.ls.next()
+		off := t.lines.offset
+		b, err := t.lines.next()
 		switch {
 		case err == nil:
-			used := len(t.text)
-			r, err := t.record(b)
-			if err != nil || r.Seq < t.next {
-				t.text = t.text[:used]
+			used := len(t.batchText)
+			r, err := t.parseRecord(b)
+			if err != nil || r.Seq < t.nextSeq {
+				t.batchText = t.batchText[:used]
 				continue
 			}
-			if r.Seq > upTo { // the ones before it are missing; it is for the next time
-				return t.batch, t.use(t.seg, off)
+			if r.Seq > upTo { // a gap: keep this record for the next call
+				return t.batch, t.switchTo(t.segment, off)
 			}
 			t.batch = append(t.batch, r)
-			t.next = r.Seq + 1
-		case errors.Is(err, io.EOF) || errors.Is(err, errTorn):
-			// More may have come to this file, or another has been begun.
-			more, err := t.advance()
+			t.nextSeq = r.Seq + 1
+		case errors.Is(err, io.EOF) || errors.Is(err, errTornLine):
+			// The file may have grown, or a new segment may have been begun.
+			more, err := t.advanceSegment()
 			if err != nil || !more {
 				return t.batch, err
 			}
-		case errors.Is(err, errShape):
+		case errors.Is(err, errMalformedLine):
 		default:
 			return nil, err
 		}
@@ -286,42 +304,43 @@ func (t *tail) read(upTo uint64, n int) ([]Record, error) {
 	return t.batch, nil
 }
 
-// record reads a line, as far as a copy needs to know it: no columns. Its texts are
-// parts of the batch's, and not copies. Where that has to grow, those before stay in
-// what it was.
-func (t *tail) record(b []byte) (r Record, err error) {
+// parseRecord parses only what a copy needs: no columns. The texts are parts of
+// batchText, not copies. If batchText has to grow, earlier records keep its
+// former memory.
+func (t *recordTail) parseRecord(b []byte) (r Record, err error) {
 	if t.line, err = splitLine(b); err != nil {
 		return Record{}, err
 	}
-	at := len(t.text)
-	t.text = append(t.text, b...)
-	whole := unsafe.String(&t.text[at], len(b)) //nolint:gosec // a line is not empty, and does not change before the next batch
-	t.line.src = whole[lineHead:]
-	if !t.line.begin(t.line.src) {
+	at := len(t.batchText)
+	t.batchText = append(t.batchText, b...)
+	whole := unsafe.String(&t.batchText[at], len(b)) //nolint:gosec // a line is not empty, and does not change before the next batch
+	t.line.jsonText = whole[hashPrefixSize:]
+	if !t.line.scanSeqAndNode(t.line.jsonText) {
 		if err := t.line.parse(); err != nil {
 			return Record{}, err
 		}
 	}
-	return Record{Node: t.line.Node, Seq: t.line.Seq, Hash: whole[:hexSize], Line: t.line.src}, nil
+	return Record{Node: t.line.Node, Seq: t.line.Seq, Hash: whole[:hexSize], Line: t.line.jsonText}, nil
 }
 
-// open opens the segment that holds the next record, or the first that comes
-// after it where that is gone.
-func (t *tail) open() (bool, error) {
-	segs, err := segments(t.dir)
+// openSegment opens the segment that holds the next record or, if it was removed,
+// the first later one. It returns false if there are no segments.
+func (t *recordTail) openSegment() (bool, error) {
+	segs, err := listSegments(t.dir)
 	if err != nil || len(segs) == 0 {
 		return false, err
 	}
 	pick := segs[0]
 	for _, s := range segs {
-		if s.first <= t.next {
+		if s.first <= t.nextSeq {
 			pick = s
 		}
 	}
-	return true, t.use(pick, 0)
+	return true, t.switchTo(pick, 0)
 }
 
-func (t *tail) use(s segment, off int64) error {
+// switchTo continues in a segment at an offset.
+func (t *recordTail) switchTo(s segment, off int64) error {
 	t.close()
 	f, err := os.Open(s.path)
 	if err != nil {
@@ -331,32 +350,33 @@ func (t *tail) use(s segment, off int64) error {
 		f.Close()
 		return err
 	}
-	t.seg, t.f = s, f
-	if t.ls == nil {
-		t.ls = newLines(f, off)
+	t.segment, t.file = s, f
+	if t.lines == nil {
+		t.lines = newLineReader(f, off)
 	} else {
-		t.ls.reset(f, off)
+		t.lines.reset(f, off)
 	}
 	return nil
 }
 
-// advance is called at the end of what could be read. Records that are wanted
-// are on disk by then: behind the place that was read, or in a later segment.
-func (t *tail) advance() (bool, error) {
-	info, err := t.f.Stat()
+// advanceSegment is called when the open file has no more complete lines. The
+// records that are wanted are on disk by then: after the offset that was read, or
+// in a later segment. It returns false if there are no more.
+func (t *recordTail) advanceSegment() (bool, error) {
+	info, err := t.file.Stat()
 	if err != nil {
 		return false, err
 	}
-	if off := t.ls.off; info.Size() > off && t.ls.torn != info.Size()-off {
-		return true, t.use(t.seg, off)
+	if off := t.lines.offset; info.Size() > off && t.lines.tornBytes != info.Size()-off {
+		return true, t.switchTo(t.segment, off)
 	}
-	segs, err := segments(t.dir)
+	segs, err := listSegments(t.dir)
 	if err != nil {
 		return false, err
 	}
 	for _, s := range segs {
-		if s.first > t.seg.first {
-			return true, t.use(s, 0)
+		if s.first > t.segment.first {
+			return true, t.switchTo(s, 0)
 		}
 	}
 	return false, nil

@@ -12,10 +12,10 @@ func TestShippingAllocatesLittle(t *testing.T) {
 	const calls = 20 * shipBatch // two records each
 	run(t, j, "x", calls)
 	closed(t, j)
-	tl := &tail{dir: dir, next: 1}
+	tl := &recordTail{dir: dir, nextSeq: 1}
 	defer tl.close()
 	read := func() int {
-		batch, err := tl.read(1<<40, shipBatch)
+		batch, err := tl.readBatch(1<<40, shipBatch)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,12 +12,12 @@ func TestRestAfter(t *testing.T) {
 	t.Parallel()
 	const took = 10 * time.Millisecond
 	for processors, want := range map[int]time.Duration{1: 630 * time.Millisecond, 2: 310 * time.Millisecond, 32: took, 63: took / 63, 64: 0, 128: 0} {
-		if got := restAfter(took, processors); got != want {
+		if got := restDuration(took, processors); got != want {
 			t.Errorf("%d processors: %v, want %v", processors, got, want)
 		}
 	}
-	if got := restAfter(time.Hour, 1); got != shipPause {
-		t.Errorf("after an hour: %v, want %v", got, shipPause)
+	if got := restDuration(time.Hour, 1); got != shipMaxRest {
+		t.Errorf("after an hour: %v, want %v", got, shipMaxRest)
 	}
 }
 
@@ -28,18 +28,18 @@ func TestRestEndsWithTheCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := open(t, Options{Dir: dir})
 		for calls, want := range []time.Duration{0, 20 * time.Millisecond, 40 * time.Millisecond} {
-			seq, begin := j.last(), time.Now()
+			seq, begin := j.lastSeq(), time.Now()
 			for i := range calls {
-				time.AfterFunc(time.Duration(i)*shipLook-time.Millisecond, func() { run(t, j, "c", 1) })
+				time.AfterFunc(time.Duration(i)*shipPollInterval-time.Millisecond, func() { run(t, j, "c", 1) })
 			}
 			synctest.Wait()
-			if got := time.Since(begin); !j.rest(t.Context(), seq, time.Second) || time.Since(begin) != want {
+			if got := time.Since(begin); !j.yieldToCalls(t.Context(), seq, time.Second) || time.Since(begin) != want {
 				t.Errorf("%d calls: rested %v from %v on, want %v", calls, time.Since(begin), got, want)
 			}
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if j.rest(ended, j.last(), time.Second) {
+		if j.yieldToCalls(ended, j.lastSeq(), time.Second) {
 			t.Error("it goes on after the end")
 		}
 		closed(t, j)
@@ -88,7 +88,7 @@ func TestShippingRests(t *testing.T) {
 				closed(t, j)
 				want := s.took
 				if calls > 0 {
-					want += min(restAfter(s.took, runtime.GOMAXPROCS(0)), shipLook) // one call
+					want += min(restDuration(s.took, runtime.GOMAXPROCS(0)), shipPollInterval) // one call
 				}
 				if len(s.times) < 4 {
 					t.Fatalf("%d batches", len(s.times))

@@ -62,13 +62,13 @@ func TestShipping(t *testing.T) {
 		s := &shared{}
 		j := open(t, Options{Dir: dir, Ship: s, SegmentBytes: 20_000})
 		run(t, j, "a", 700)
-		time.Sleep(3 * shipEvery)
+		time.Sleep(3 * shipInterval)
 		synctest.Wait()
 		if st := j.State(); st.Lag != 0 || st.Shipped != st.Seq {
 			t.Fatalf("state %+v", st)
 		}
 		s.mu.Lock()
-		if s.calls > 1400/shipBusy+2 {
+		if s.calls > 1400/shipBusyBatch+2 {
 			t.Errorf("%d batches for 1400 records", s.calls)
 		}
 		s.mu.Unlock()
@@ -82,7 +82,7 @@ func TestShipping(t *testing.T) {
 			t.Fatalf("state %+v", st)
 		}
 		s.set(nil)
-		time.Sleep(shipLonger)
+		time.Sleep(shipMaxBackoff)
 		synctest.Wait()
 		if st := j.State(); st.Degraded || st.Lag != 0 {
 			t.Fatalf("state %+v", st)
@@ -94,7 +94,7 @@ func TestShipping(t *testing.T) {
 
 		// What was not copied is copied after the next start.
 		j = open(t, Options{Dir: dir, Ship: s})
-		time.Sleep(3 * shipEvery)
+		time.Sleep(3 * shipInterval)
 		synctest.Wait()
 		if st := j.State(); st.Lag != 0 {
 			t.Fatalf("state %+v", st)
@@ -144,7 +144,7 @@ func TestShippingKeepsNoFilesOpen(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			j := open(t, Options{Dir: dir, Ship: ship})
 			run(t, j, "a", 3)
-			time.Sleep(10 * shipLonger)
+			time.Sleep(10 * shipMaxBackoff)
 			synctest.Wait()
 			if n := openSegments(t, dir); n > 2 { // the one that is written, and the one that is read
 				t.Errorf("%s: %d segments are open", name, n)
@@ -183,7 +183,7 @@ func TestHeadsAreSignedInTime(t *testing.T) {
 		j := open(t, Options{Dir: dir, HeadRecords: 50})
 		seq := func() uint64 {
 			synctest.Wait()
-			h, err := readHead(headsDir(dir, ""), "n1", mustKey(t, headsDir(dir, "")))
+			h, err := readHead(resolveHeadsDir(dir, ""), "n1", mustKey(t, resolveHeadsDir(dir, "")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func TestHeadsAreSignedInTime(t *testing.T) {
 		if got := seq(); got != 1 {
 			t.Errorf("too early: %d", got)
 		}
-		time.Sleep(j.o.HeadEvery)
+		time.Sleep(j.options.HeadEvery)
 		if got := seq(); got != 11 {
 			t.Errorf("after a while: %d", got)
 		}
@@ -214,7 +214,7 @@ func TestHeadsAreSignedInTime(t *testing.T) {
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
-	heads := headsDir(dir, "")
+	heads := resolveHeadsDir(dir, "")
 	s := &shared{}
 	synctest.Test(t, func(t *testing.T) {
 		o := Options{Dir: dir, SegmentBytes: 3000, Keep: 30 * time.Minute, Ship: s}
@@ -281,7 +281,7 @@ func TestRetentionKeepsEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := open(t, Options{Dir: dir, SegmentBytes: 1000, Keep: 10 * time.Minute})
 		run(t, j, "a", 10)
-		segs, err := segments(dir)
+		segs, err := listSegments(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,11 +322,11 @@ func TestRetentionInterrupted(t *testing.T) {
 		j = open(t, o)
 		synctest.Wait()
 		closed(t, j)
-		left, err := segments(dir)
+		left, err := listSegments(dir)
 		if err != nil || len(left) != 1 {
 			t.Fatalf("%v, %v", left, err)
 		}
-		old, err := segments(before)
+		old, err := listSegments(before)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,7 +336,7 @@ func TestRetentionInterrupted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(filepath.Join(dir, s.name()), b, 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, s.fileName()), b, 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -345,7 +345,7 @@ func TestRetentionInterrupted(t *testing.T) {
 		clean(t, dir)
 		// Nothing stands before its first record any more, which is held against the hash
 		// that it names itself.
-		first := filepath.Join(dir, old[2].name())
+		first := filepath.Join(dir, old[2].fileName())
 		whole, err := os.ReadFile(first)
 		if err != nil {
 			t.Fatal(err)
@@ -366,7 +366,7 @@ func TestRetentionInterrupted(t *testing.T) {
 		j = open(t, o)
 		synctest.Wait()
 		closed(t, j)
-		if left, err := segments(dir); err != nil || len(left) != 1 {
+		if left, err := listSegments(dir); err != nil || len(left) != 1 {
 			t.Errorf("%d segments are left, %v", len(left), err)
 		}
 		clean(t, dir)
@@ -443,7 +443,7 @@ func TestListAndExport(t *testing.T) {
 	}
 	j = open(t, Options{Dir: dir, HeadsDir: filepath.Join(filepath.Dir(dir), "others")})
 	closed(t, j)
-	r, err := Verify(ctx, dir, VerifyOptions{HeadsDir: filepath.Join(filepath.Dir(dir), "others"), Key: mustKey(t, headsDir(dir, "")), Heads: []Head{head.Head}})
+	r, err := Verify(ctx, dir, VerifyOptions{HeadsDir: filepath.Join(filepath.Dir(dir), "others"), Key: mustKey(t, resolveHeadsDir(dir, "")), Heads: []Head{head.Head}})
 	if err != nil || r.OK {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -455,13 +455,13 @@ func TestShippingPastATornLine(t *testing.T) {
 	t.Parallel()
 	for _, partial := range []int{1, 70, 300} {
 		dir, f := place(t), &faults{}
-		j := open(t, Options{Dir: dir, open: f.opener})
+		j := open(t, Options{Dir: dir, openSegment: f.opener})
 		run(t, j, "a", 10)
 		copied := &memory{}
-		tl := &tail{dir: dir, next: 1}
+		tl := &recordTail{dir: dir, nextSeq: 1}
 		defer tl.close()
 		ship := func(upTo uint64, n int) {
-			batch, err := tl.read(upTo, n)
+			batch, err := tl.readBatch(upTo, n)
 			if err == nil {
 				err = copied.Ship(t.Context(), batch)
 			}

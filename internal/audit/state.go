@@ -4,36 +4,42 @@ import "errors"
 
 var errClosed = errors.New("the journal is closed")
 
-// State is how a journal is doing.
+// State is the condition of a journal.
 type State struct {
-	OK       bool     `json:"ok"`    // records are being written
-	Error    string   `json:"error"` // why not
-	Degraded bool     `json:"degraded"`
-	Problems []string `json:"problems"` // what is wrong while records are being written
+	OK       bool   `json:"ok"`    // records are being written
+	Error    string `json:"error"` // why they are not
+	Degraded bool   `json:"degraded"`
+	// Other failures while records are being written.
+	Problems []string `json:"problems"`
 
-	Node       string `json:"node"`
-	Seq        uint64 `json:"seq"`        // the last record
-	Head       uint64 `json:"head"`       // the last signed head
-	Checkpoint uint64 `json:"checkpoint"` // records up to this one were removed in order
-	Shipped    uint64 `json:"shipped"`    // the last record that the copy has
-	Lag        uint64 `json:"lag"`        // records that the copy does not have yet; 0 without one
-	Lost       uint64 `json:"lost"`       // ends and refusals that could not be written, since the start
+	Node string `json:"node"`
+	Seq  uint64 `json:"seq"`  // number of the last record
+	Head uint64 `json:"head"` // number of the last signed head
+	// Records up to this one were removed by retention.
+	Checkpoint uint64 `json:"checkpoint"`
+	Shipped    uint64 `json:"shipped"` // the last record that the copy has
+	// Records that the copy does not have yet; 0 without a copy.
+	Lag uint64 `json:"lag"`
+	// Ends and refusals that could not be written since Open.
+	Lost uint64 `json:"lost"`
 }
 
-// problem is a thing that can go wrong without stopping the writing.
+// problem is a failure that does not stop the writing.
 type problem int
 
+// The order is the order in which State lists the problems.
 const (
-	problemBreak   problem = iota // the chain did not hold
-	problemRoll                   // a segment cannot be closed
-	problemSync                   // the disk does not take what was written
-	problemHead                   // no head can be signed
+	problemBreak   problem = iota // the chain is not valid
+	problemRoll                   // no new segment can be begun
+	problemSync                   // a sync failed
+	problemHead                   // no head can be written
 	problemShip                   // the copy is behind
 	problemPrune                  // old segments cannot be removed
-	problemWitness                // the database does not take heads
+	problemWitness                // the witness does not keep heads
 	problemCount
 )
 
+// String describes the problem for people.
 func (p problem) String() string {
 	switch p {
 	case problemBreak:
@@ -53,20 +59,21 @@ func (p problem) String() string {
 	}
 }
 
+// problems holds the current error of each problem; nil for none.
 type problems [problemCount]error
 
 func (p *problems) set(which problem, err error) { p[which] = err }
 
-// State tells how the journal is doing.
+// State returns the condition of the journal. It does no I/O.
 func (j *Journal) State() State {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	s := State{
-		OK: true, Node: j.o.Node, Seq: j.seq, Head: j.headSeq.Load(), Checkpoint: j.checkpoint.Load(),
-		Shipped: j.shipped.Load(), Lost: j.lost,
+		OK: true, Node: j.options.Node, Seq: j.seq, Head: j.headSeq.Load(), Checkpoint: j.checkpointSeq.Load(),
+		Shipped: j.shippedSeq.Load(), Lost: j.lostEndsTotal,
 	}
-	err := j.err
-	if err == nil && j.o.Strict {
+	err := j.writeErr
+	if err == nil && j.options.Strict {
 		err = j.problems[problemSync]
 	}
 	if j.closed {
@@ -81,13 +88,15 @@ func (j *Journal) State() State {
 		}
 	}
 	s.Degraded = len(s.Problems) > 0
-	if j.o.Ship != nil && s.Seq > s.Shipped {
+	if j.options.Ship != nil && s.Seq > s.Shipped {
 		s.Lag = s.Seq - s.Shipped
 	}
 	return s
 }
 
-func (j *Journal) report(which problem, err error) (changed bool) {
+// setProblem sets or, with nil, clears a problem. It reports whether the problem
+// appeared or disappeared, so that callers log only changes.
+func (j *Journal) setProblem(which problem, err error) (changed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	changed = (err == nil) != (j.problems[which] == nil)

@@ -9,120 +9,127 @@ import (
 	"sync"
 )
 
-// extent is a file up to a place.
-type extent struct {
-	file file
-	off  int64
+// fileExtent is the beginning of a file, up to an offset.
+type fileExtent struct {
+	file   segmentFile
+	offset int64
 }
 
-// mark is a place in the chain up to which all is on disk.
-type mark struct {
+// chainPosition is a record up to which the whole chain is on disk.
+type chainPosition struct {
 	seq  uint64
 	hash [sha256.Size]byte
 }
 
-// gate lets one flush through at a time. Those who wait for it are woken
-// together, so that they share the next one.
-type gate struct {
+// flushGate lets one flush run at a time. It wakes all waiting callers together,
+// so that they share the next flush.
+type flushGate struct {
 	mu   sync.Mutex
-	free sync.Cond
+	idle sync.Cond // signals that busy became false
 	busy bool
 }
 
-// commit waits until a record is on disk. Callers that wait together share a
-// sync: the first syncs for all that were written by then.
-func (j *Journal) commit(seq uint64) error {
-	g := &j.gate
+// waitSynced waits until a record is on disk. Callers that wait together share a
+// sync: the first one syncs all records that were written by then.
+func (j *Journal) waitSynced(seq uint64) error {
+	g := &j.flushGate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for j.synced.Load() < seq {
+	for j.syncedSeq.Load() < seq {
 		if g.busy {
-			g.free.Wait()
+			g.idle.Wait()
 			continue
 		}
-		if _, err := j.pass(); err != nil {
-			return unavailable(err)
+		if _, err := j.flushThroughGate(); err != nil {
+			return unavailableError(err)
 		}
 	}
 	return nil
 }
 
-// flushAll brings everything that was written so far to the disk.
-func (j *Journal) flushAll() (mark, error) {
-	g := &j.gate
+// flushWritten brings all records that were written so far to the disk, and
+// returns the last of them.
+func (j *Journal) flushWritten() (chainPosition, error) {
+	g := &j.flushGate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for g.busy {
-		g.free.Wait()
+		g.idle.Wait()
 	}
-	return j.pass()
+	return j.flushThroughGate()
 }
 
-// pass flushes with the gate shut. The gate's lock is held, but not meanwhile.
-func (j *Journal) pass() (mark, error) {
-	g := &j.gate
+// flushThroughGate flushes while the gate is closed. The caller holds the gate's
+// mutex; it is released during the flush.
+func (j *Journal) flushThroughGate() (chainPosition, error) {
+	g := &j.flushGate
 	g.busy = true
 	g.mu.Unlock()
-	// Who was woken by the last flush gets to write before this one.
+	// Let the callers that the last flush woke write first, so that they share this one.
 	runtime.Gosched()
-	m, err := j.flush()
+	m, err := j.flushExtents()
 	g.mu.Lock()
 	g.busy = false
-	g.free.Broadcast()
+	g.idle.Broadcast()
 	return m, err
 }
 
-func (j *Journal) flush() (mark, error) {
+// flushExtents syncs the closed segments that are not yet on disk, and the
+// current one. Only the owner of the gate calls it.
+func (j *Journal) flushExtents() (chainPosition, error) {
 	j.mu.Lock()
-	m := mark{j.seq, j.prev}
-	j.todo = append(append(j.todo[:0], j.retired...), extent{j.file, j.off})
-	todo := j.todo
-	j.retired = nil
+	m := chainPosition{j.seq, j.prevHash}
+	j.extentsToSync = append(append(j.extentsToSync[:0], j.unsyncedSegments...), fileExtent{j.file, j.offset})
+	todo := j.extentsToSync
+	j.unsyncedSegments = nil
 	j.mu.Unlock()
 
 	err := j.syncFiles(todo)
 	j.mu.Lock()
 	if err != nil {
-		j.retired = slices.Concat(todo[:len(todo)-1], j.retired)
+		j.unsyncedSegments = slices.Concat(todo[:len(todo)-1], j.unsyncedSegments)
 	}
 	j.problems.set(problemSync, err)
 	j.mu.Unlock()
 	if err != nil {
-		return mark{}, err
+		return chainPosition{}, err
 	}
 	for _, done := range todo[:len(todo)-1] {
 		done.file.Close()
 	}
-	j.synced.Store(m.seq)
+	j.syncedSeq.Store(m.seq)
 	return m, nil
 }
 
-func (j *Journal) syncFiles(todo []extent) error {
+// syncFiles syncs files in order. After a failed sync it first rewrites the bytes
+// that were not synced.
+func (j *Journal) syncFiles(todo []fileExtent) error {
 	for _, e := range todo {
-		if j.good.file != e.file {
-			j.good = extent{file: e.file}
+		if j.syncedExtent.file != e.file {
+			j.syncedExtent = fileExtent{file: e.file}
 		}
-		if j.stale {
-			// After a failed sync the system may take the pages for clean, and
-			// the next sync would do nothing: make them dirty again.
-			if err := rewrite(e.file, j.good.off, e.off); err != nil {
+		if j.rewriteBeforeSync {
+			// After a failed sync the kernel may mark the pages clean, and the next
+			// sync would do nothing. Writing them again makes them dirty.
+			if err := rewriteExtent(e.file, j.syncedExtent.offset, e.offset); err != nil {
 				return err
 			}
 		}
 		if err := e.file.Sync(); err != nil {
-			j.stale = true
+			j.rewriteBeforeSync = true
 			return err
 		}
-		j.good = e
+		j.syncedExtent = e
 	}
-	j.stale = false
+	j.rewriteBeforeSync = false
 	if len(todo) > 1 {
-		syncDir(j.o.Dir) // the name of the new segment
+		syncDir(j.options.Dir) // makes the name of the new segment durable
 	}
 	return nil
 }
 
-func rewrite(f file, from, to int64) error {
+// rewriteExtent writes a part of a file over itself.
+func rewriteExtent(f segmentFile, from, to int64) error {
 	buf := make([]byte, 64<<10)
 	for from < to {
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), to-from)], from)

@@ -91,7 +91,7 @@ func history(t testing.TB, dir string, rnd *rand.Rand) *memory {
 	}
 	j := open(t, o)
 	if o.Keep > 0 {
-		j.prune()
+		j.pruneSegments()
 	}
 	closed(t, j)
 	return m
@@ -100,7 +100,7 @@ func history(t testing.TB, dir string, rnd *rand.Rand) *memory {
 // content is a journal's lines, in order; a piece at the very end is no line.
 func content(t testing.TB, dir string) (all [][]byte) {
 	t.Helper()
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func differ[T any](a, b []T, equal func(T, T) bool) int {
 	return -1
 }
 
-func follow(prev *[32]byte, text []byte) [32]byte { return new(chain).follow(prev, text) }
+func follow(prev *[32]byte, text []byte) [32]byte { return new(chainVerifier).hashRecord(prev, text) }
 
 // rehash makes a chain of forged lines whole again, from line i on.
 func rehash(lines [][]byte, i int) {
@@ -137,7 +137,7 @@ func rehash(lines [][]byte, i int) {
 		parseHash(&prev, lines[i-1][:hexSize])
 	}
 	for ; i < len(lines); i++ {
-		text := lines[i][lineHead : len(lines[i])-1]
+		text := lines[i][hashPrefixSize : len(lines[i])-1]
 		prev = follow(&prev, text)
 		lines[i] = fmt.Appendf(nil, "%x %s\n", prev, text)
 	}
@@ -155,7 +155,7 @@ func TestEditsOfTheJournalAreFound(t *testing.T) {
 		if first > 1 {
 			pruned++
 		}
-		segs, err := segments(dir)
+		segs, err := listSegments(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestEditsOfTheJournalAreFound(t *testing.T) {
 		after := content(t, dir)
 		at := differ(before, after, bytes.Equal)
 		if at < 0 {
-			if left, err := segments(dir); err == nil && len(left) == len(segs) {
+			if left, err := listSegments(dir); err == nil && len(left) == len(segs) {
 				continue // it came out the same: two equal lines changed places
 			}
 			t.Fatalf("%d: %s changed nothing", n, kind)
@@ -307,7 +307,7 @@ func TestEditsOfTheCopyAreFound(t *testing.T) {
 // that it cannot change: a signature, or the journal's own line.
 func convicted(t testing.TB, dir string, o VerifyOptions, from uint64) uint64 {
 	t.Helper()
-	p, err := readProofs(headsDir(dir, ""), "n1", VerifyOptions{})
+	p, err := readProofs(resolveHeadsDir(dir, ""), "n1", VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func convicted(t testing.TB, dir string, o VerifyOptions, from uint64) uint64 {
 		}
 	}
 	if o.Dir != "" {
-		segs, err := segments(dir)
+		segs, err := listSegments(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -435,7 +435,7 @@ func TestHistoriesVerify(t *testing.T) {
 					rt.Fatal(err)
 				}
 				head.Closed = false // it never was
-				key, err := signingKey(o.headsOf())
+				key, err := loadSigningKey(o.headsOf())
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -478,10 +478,10 @@ func TestHistoriesVerify(t *testing.T) {
 	})
 }
 
-func (o Options) headsOf() string { return headsDir(o.Dir, o.HeadsDir) }
+func (o Options) headsOf() string { return resolveHeadsDir(o.Dir, o.HeadsDir) }
 
 func mustKey(t interface{ Fatal(...any) }, heads string) []byte {
-	key, err := publicKey(heads)
+	key, err := readPublicKey(heads)
 	if err != nil {
 		t.Fatal(err)
 	}

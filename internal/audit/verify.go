@@ -13,18 +13,26 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// VerifyOptions say what a chain is held against.
+// VerifyOptions say what a chain is compared with.
 type VerifyOptions struct {
-	HeadsDir string            // default: heads beside the journal's folder
-	Node     string            // default: the node that the first record names
-	Key      ed25519.PublicKey // a key that was kept elsewhere; default: the one in HeadsDir
-	Heads    []Head            // signed heads that were kept elsewhere, such as in an export
-	Foreign  bool              // the node's signed statements are on another machine: the chain is checked, against Heads where Key is known
-	Known    Known             // what a Witness knows of the node; Verify holds the journal against it
-	Dir      string            // for VerifyRecords: the journal's folder, to compare with; "" compares with none
+	// Default: heads beside the journal's folder.
+	HeadsDir string
+	// Default: the node that the first record names.
+	Node string
+	// A key that was kept elsewhere; default: the one in HeadsDir.
+	Key ed25519.PublicKey
+	// Signed heads that were kept elsewhere, such as in an export.
+	Heads []Head
+	// The node's signed files are on another machine; Heads are checked only if
+	// Key is set.
+	Foreign bool
+	// What a Witness knows of the node; Verify compares the journal with it.
+	Known Known
+	// For VerifyRecords: the journal's folder to compare with; "" for none.
+	Dir string
 
-	// Progress is told now and then how far Verify is; nil is fine. Where retention
-	// moves the journal's beginning meanwhile, it starts again.
+	// Progress is called from time to time; it may be nil. If retention moves the
+	// beginning of the journal meanwhile, the figures start again.
 	Progress func(Progress)
 }
 
@@ -32,26 +40,31 @@ type VerifyOptions struct {
 type Progress struct {
 	Records uint64 `json:"records"`
 	Bytes   int64  `json:"bytes"`
-	Total   int64  `json:"total"` // bytes that there were when it began
+	// Bytes of the journal when the verification began.
+	Total int64 `json:"total"`
 }
 
-// progressEvery is how many records are between two reports of progress.
+// progressEvery is how many records are read between two calls of
+// VerifyOptions.Progress.
 const progressEvery = 4096
 
-// Report is the result of a verification.
+// Report is the result of a verification. OK is true only if Bad is nil. Notes
+// mention events that do not make a chain invalid.
 type Report struct {
-	Node    string   `json:"node"`
-	Records uint64   `json:"records"`
-	First   uint64   `json:"first"`
-	Last    uint64   `json:"last"`
-	OK      bool     `json:"ok"`
-	Bad     *Bad     `json:"bad,omitempty"` // the first record that does not hold
-	Notes   []string `json:"notes,omitempty"`
+	Node    string `json:"node"`
+	Records uint64 `json:"records"`
+	First   uint64 `json:"first"`
+	Last    uint64 `json:"last"`
+	OK      bool   `json:"ok"`
+	// The first record that is not valid.
+	Bad   *Bad     `json:"bad,omitempty"`
+	Notes []string `json:"notes,omitempty"`
 }
 
-const maxNotes = 20
+const maxNotes = 20 // a broken clock could produce thousands
 
-func (r *Report) note(format string, args ...any) {
+// addNote adds a note, up to maxNotes of them.
+func (r *Report) addNote(format string, args ...any) {
 	switch {
 	case len(r.Notes) < maxNotes:
 		r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
@@ -60,57 +73,62 @@ func (r *Report) note(format string, args ...any) {
 	}
 }
 
-// Verify reads the journal in dir from its beginning, against its checkpoints
-// and heads. The error says that it could not be read, never what was found. A
-// journal that is being written can be verified too.
+// Verify reads the journal in dir from its beginning and compares it with its
+// checkpoints and heads. The error says that the journal could not be read; what
+// is wrong with it is in Report.Bad. Verify works while the journal is being
+// written.
 func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	for try := 0; ; try++ {
-		r, err := verify(ctx, dir, o)
-		// A segment may be removed by retention while the others are read.
-		if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errMoved)) && try < 3 {
+		r, err := verifyOnce(ctx, dir, o)
+		// Retention may remove a segment while the others are read.
+		if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNewCheckpoint)) && try < 3 {
 			continue
 		}
-		if errors.Is(err, errMoved) {
-			err = nil // what was found stands
+		if errors.Is(err, errNewCheckpoint) {
+			err = nil // after the last try the report is final
 		}
 		if err != nil && ctx.Err() == nil {
-			err = cannotRead(dir, err)
+			err = readError(dir, err)
 		}
 		return r, err
 	}
 }
 
-// errMoved says that retention has signed a checkpoint since the others were
-// read: what seems to be missing may be what it covers.
-var errMoved = errors.New("there is a newer checkpoint")
+// errNewCheckpoint says that retention signed a checkpoint after the others were
+// read. It may cover the records that seem to be missing.
+var errNewCheckpoint = errors.New("there is a newer checkpoint")
 
-// proofs are the signed statements about a node's chain.
-type proofs struct {
-	dir     string
-	node    string
-	key     ed25519.PublicKey
-	head    *Head
-	headErr error
-	cps     []Checkpoint
-	last    Checkpoint        // of cps
-	hashes  map[uint64]string // what is signed: number -> hash
-	bad     *Bad              // a checkpoint that does not hold
-	foreign bool              // there are none here
+// signedProofs are the signed statements about a node's chain.
+type signedProofs struct {
+	dir            string
+	node           string
+	key            ed25519.PublicKey
+	head           *Head
+	headErr        error
+	lastCheckpoint Checkpoint // zero for none
+	// Hashes that a head or checkpoint names, by number.
+	hashes        map[uint64]string
+	badCheckpoint *Bad // a checkpoint that is not valid
+	// The signed files are on another machine.
+	foreign bool
 
-	known       Known             // what a witness knows
-	knownHashes map[uint64]string // likewise: number -> hash
+	known Known // what a witness knows
+	// Hashes that the witness knows, by number.
+	knownHashes map[uint64]string
 }
 
-func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
-	p := &proofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}, foreign: o.Foreign, known: o.Known, knownHashes: o.Known.hashes()}
+// readProofs reads the signed statements about a node in dir. A missing or
+// invalid head is no error here: headErr holds it until checkEnd.
+func readProofs(dir, node string, o VerifyOptions) (*signedProofs, error) {
+	p := &signedProofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}, foreign: o.Foreign, known: o.Known, knownHashes: o.Known.hashesBySeq()}
 	if p.foreign && p.key == nil {
 		return p, nil
 	}
 	if p.foreign {
-		return p, p.hold(o.Heads)
+		return p, p.addHeads(o.Heads)
 	}
 	if p.key == nil {
-		key, err := publicKey(dir)
+		key, err := readPublicKey(dir)
 		if _, herr := os.Stat(headPath(dir, node)); errors.Is(err, fs.ErrNotExist) && errors.Is(herr, fs.ErrNotExist) {
 			p.headErr = errNoHead
 			return p, nil
@@ -125,24 +143,25 @@ func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
 	cps, line, err := readCheckpoints(dir, node, p.key)
 	switch {
 	case line > 0:
-		p.bad = &Bad{Segment: filepath.Base(checkpointPath(dir, node)), Line: line, Seq: 1, Reason: "the checkpoint does not hold: " + err.Error()}
+		p.badCheckpoint = &Bad{Segment: filepath.Base(checkpointPath(dir, node)), Line: line, Seq: 1, Reason: "the checkpoint does not hold: " + err.Error()}
 	case err != nil:
 		return nil, err
 	}
 	for _, c := range cps {
-		p.cps, p.last = append(p.cps, c), c
+		p.lastCheckpoint = c
 		p.hashes[c.UpTo] = c.Hash
 	}
 	if p.head != nil {
 		p.hashes[p.head.Seq] = p.head.Hash
 	}
-	return p, p.hold(o.Heads)
+	return p, p.addHeads(o.Heads)
 }
 
-// hold takes heads that were kept elsewhere.
-func (p *proofs) hold(heads []Head) error {
+// addHeads adds heads that were kept elsewhere. Each must be signed by the
+// journal's key.
+func (p *signedProofs) addHeads(heads []Head) error {
 	for _, h := range heads {
-		if h.Node != p.node || !ed25519.Verify(p.key, h.signed(), h.Signature) {
+		if h.Node != p.node || !ed25519.Verify(p.key, h.signedBytes(), h.Signature) {
 			return junctor.Errorf(junctor.CodeInvalid, "the head of record %d that was given is not signed by this journal's key", h.Seq)
 		}
 		p.hashes[h.Seq] = h.Hash
@@ -153,20 +172,22 @@ func (p *proofs) hold(heads []Head) error {
 	return nil
 }
 
-// moved is errMoved when there is a later checkpoint than those of p.
-func (p *proofs) moved() error {
+// detectNewCheckpoint returns errNewCheckpoint if there is a later checkpoint
+// than the ones that were read.
+func (p *signedProofs) detectNewCheckpoint() error {
 	if p.foreign || p.key == nil {
 		return nil
 	}
 	cps, _, err := readCheckpoints(p.dir, p.node, p.key)
-	if err == nil && len(cps) > 0 && cps[len(cps)-1].UpTo > p.last.UpTo {
-		return errMoved
+	if err == nil && len(cps) > 0 && cps[len(cps)-1].UpTo > p.lastCheckpoint.UpTo {
+		return errNewCheckpoint
 	}
 	return nil
 }
 
-// check holds a record against what was signed.
-func (p *proofs) check(l *line) string {
+// checkSigned compares a record with the hash that was signed, or that the
+// witness knows, for its number. It returns the difference, or "".
+func (p *signedProofs) checkSigned(l *line) string {
 	if want, ok := p.hashes[l.Seq]; ok {
 		var h [32]byte
 		if !parseHash(&h, want) || h != l.hash {
@@ -182,31 +203,34 @@ func (p *proofs) check(l *line) string {
 	return ""
 }
 
-// begin says where a chain that starts with a number may start from.
-func (p *proofs) begin(first uint64) (c chain, bad *Bad) {
-	c = chain{node: p.node, next: first}
+// beginChain returns the state of a chain whose first record has a number. Unless
+// that is record 1, a checkpoint must cover the records before it.
+func (p *signedProofs) beginChain(first uint64) (c chainVerifier, bad *Bad) {
+	c = chainVerifier{node: p.node, nextSeq: first}
 	switch {
-	case p.bad != nil && first > 1:
-		return c, p.bad
+	case p.badCheckpoint != nil && first > 1:
+		return c, p.badCheckpoint
 	case first == 1:
-		c.known = true
-	case p.foreign: // the first record is believed
-	case first == p.last.UpTo+1:
-		c.known = parseHash(&c.prev, p.last.Hash)
-	case first > p.last.UpTo:
-		return c, &Bad{Seq: p.last.UpTo + 1, Reason: fmt.Sprintf("records %d to %d are missing and no checkpoint covers them", p.last.UpTo+1, first-1)}
+		c.prevKnown = true
+	case p.foreign: // the first record is trusted
+	case first == p.lastCheckpoint.UpTo+1:
+		c.prevKnown = parseHash(&c.prevHash, p.lastCheckpoint.Hash)
+	case first > p.lastCheckpoint.UpTo:
+		return c, &Bad{Seq: p.lastCheckpoint.UpTo + 1, Reason: fmt.Sprintf("records %d to %d are missing and no checkpoint covers them", p.lastCheckpoint.UpTo+1, first-1)}
 	}
-	// Records behind the checkpoint: what is left is held against its hash.
+	// If first is covered by the checkpoint, its segment was not removed yet, and
+	// checkSigned compares the record at the checkpoint's number.
 	return c, nil
 }
 
-// end holds the end of the chain against the head.
-func (p *proofs) end(last uint64, torn bool) *Bad {
+// checkEnd compares the end of the chain with the head, the checkpoints and the
+// witness.
+func (p *signedProofs) checkEnd(last uint64, torn bool) *Bad {
 	switch {
 	case p.foreign:
 		return nil
-	case p.bad != nil:
-		return p.bad
+	case p.badCheckpoint != nil:
+		return p.badCheckpoint
 	case p.headErr != nil:
 		return &Bad{Segment: filepath.Base(headPath(p.dir, p.node)), Seq: last, Reason: "the signed head: " + p.headErr.Error()}
 	case p.known.Head != nil && !p.known.Head.signedBy(p.node, p.key):
@@ -215,10 +239,10 @@ func (p *proofs) end(last uint64, torn bool) *Bad {
 		return &Bad{Seq: last + 1, Reason: p.known.missingTail(last)}
 	case p.head.Seq > last:
 		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: the signed head names record %d", p.head.Seq)}
-	case p.last.UpTo > last:
-		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: a checkpoint names record %d", p.last.UpTo)}
+	case p.lastCheckpoint.UpTo > last:
+		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: a checkpoint names record %d", p.lastCheckpoint.UpTo)}
 	case p.head.Closed && (last > p.head.Seq || torn):
-		// Unless it was opened again while it was read.
+		// This is normal if the journal was opened again during the verification.
 		if now, err := readHead(p.dir, p.node, p.key); err == nil && string(now.Signature) != string(p.head.Signature) {
 			return nil
 		}
@@ -227,78 +251,82 @@ func (p *proofs) end(last uint64, torn bool) *Bad {
 	return nil
 }
 
-func verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
+// verifyOnce verifies the journal in one pass. Retention can remove segments
+// meanwhile; Verify then tries again.
+func verifyOnce(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	r := Report{Node: o.Node}
-	heads := headsDir(dir, o.HeadsDir)
+	heads := resolveHeadsDir(dir, o.HeadsDir)
 	if r.Node == "" {
-		node, err := nodeOf(dir, heads)
+		node, err := findNode(dir, heads)
 		if err != nil {
 			return r, err
 		}
 		if node == "" {
 			r.OK = true
-			r.note("there are no records")
+			r.addNote("there are no records")
 			return r, nil
 		}
 		r.Node = node
 	}
-	// Signed statements first: what is written meanwhile is behind them.
+	// Read the signed statements first: records that are written meanwhile follow them.
 	p, err := readProofs(heads, r.Node, o)
 	if err != nil {
 		return r, err
 	}
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil {
 		return r, err
 	}
-	segs, err = filled(segs)
+	segs, err = skipEmptySegments(segs)
 	if err != nil {
 		return r, err
 	}
 	if len(segs) == 0 {
-		if known, _, _ := p.known.highest(); p.foreign || errors.Is(p.headErr, errNoHead) && p.last.UpTo == 0 && known == 0 {
+		if known, _, _ := p.known.highestRecord(); p.foreign || errors.Is(p.headErr, errNoHead) && p.lastCheckpoint.UpTo == 0 && known == 0 {
 			r.OK = true
-			r.note("there are no records")
+			r.addNote("there are no records")
 			return r, nil
 		}
-		r.Bad = &Bad{Seq: p.last.UpTo + 1, Reason: "all segments are missing"}
-		if missing := p.known.missingTail(p.last.UpTo); missing != "" {
+		r.Bad = &Bad{Seq: p.lastCheckpoint.UpTo + 1, Reason: "all segments are missing"}
+		if missing := p.known.missingTail(p.lastCheckpoint.UpTo); missing != "" {
 			r.Bad.Reason += "; " + missing
 		}
-		return r, p.moved()
+		return r, p.detectNewCheckpoint()
 	}
-	if err := r.walk(ctx, segs, p, o.Progress); err != nil || r.Bad == nil {
+	if err := r.walkSegments(ctx, segs, p, o.Progress); err != nil || r.Bad == nil {
 		return r, err
 	}
-	return r, p.moved()
+	return r, p.detectNewCheckpoint()
 }
 
-func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(Progress)) error {
+// walkSegments verifies the segments in order and fills in the report. The error
+// says that a segment could not be read.
+func (r *Report) walkSegments(ctx context.Context, segs []segment, p *signedProofs, tell func(Progress)) error {
 	var far Progress
 	for _, s := range segs {
 		if info, err := os.Stat(s.path); err == nil {
 			far.Total += info.Size()
 		}
 	}
-	c, bad := p.begin(segs[0].first)
-	c.back = func(seq uint64, by time.Duration) {
-		r.note("the clock was set back by %s before record %d", by.Round(time.Second), seq)
+	c, bad := p.beginChain(segs[0].first)
+	c.onClockBack = func(seq uint64, by time.Duration) {
+		r.addNote("the clock was set back by %s before record %d", by.Round(time.Second), seq)
 	}
 	visit := func(l *line) string {
 		far.Records++
-		if far.Bytes += int64(len(l.text)) + 1; tell != nil && far.Records%progressEvery == 0 {
+		if far.Bytes += int64(len(l.rawJSON)) + 1; tell != nil && far.Records%progressEvery == 0 {
 			tell(far)
 		}
 		switch l.Phase {
 		case PhaseRecover:
-			r.note("record %d: a half-written record of %d bytes was dropped when the journal was opened", l.Seq, l.Dropped)
+			r.addNote("record %d: a half-written record of %d bytes was dropped when the journal was opened", l.Seq, l.Dropped)
 		case PhaseRestore:
-			r.note("record %d: %s", l.Seq, l.Reason)
+			r.addNote("record %d: %s", l.Seq, l.Reason)
 		case PhaseLost:
-			r.note("record %d: the journal could not be written: %d calls were refused, %d ends or refusals are not on record", l.Seq, l.Starts, l.Ends)
+			r.addNote("record %d: the journal could not be written: %d calls were refused, %d ends or refusals are not on record", l.Seq, l.Starts, l.Ends)
 		default:
 		}
-		return p.check(l)
+		return p.checkSigned(l)
 	}
 	var torn int64
 	for i, s := range segs {
@@ -306,44 +334,45 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 			break
 		}
 		var err error
-		if bad, _, torn, err = c.read(ctx, s, visit); err != nil {
+		if bad, _, torn, err = c.readSegment(ctx, s, visit); err != nil {
 			return err
 		}
 		if bad == nil && torn > 0 && i < len(segs)-1 {
-			bad = &Bad{Segment: s.name(), Seq: c.next, Reason: errTorn.Error()}
+			bad = &Bad{Segment: s.fileName(), Seq: c.nextSeq, Reason: errTornLine.Error()}
 		}
 	}
-	r.Records, r.First = c.records, c.first
-	if c.records > 0 {
-		r.Last = c.next - 1
+	r.Records, r.First = c.recordCount, c.firstSeq
+	if c.recordCount > 0 {
+		r.Last = c.nextSeq - 1
 	}
 	if bad == nil {
-		bad = p.end(c.next-1, torn > 0)
+		bad = p.checkEnd(c.nextSeq-1, torn > 0)
 	}
-	if bad != nil && bad.Segment == "" && c.next <= bad.Seq {
-		// Name the file in which the record should be.
+	if bad != nil && bad.Segment == "" && c.nextSeq <= bad.Seq {
+		// Name the file that should contain the record.
 		for _, s := range segs {
 			if s.first <= bad.Seq {
-				bad.Segment = s.name()
+				bad.Segment = s.fileName()
 			}
 		}
 	}
 	if r.Bad, r.OK = bad, bad == nil; r.OK && torn > 0 {
-		r.note("the last line is not whole yet: %d bytes", torn)
+		r.addNote("the last line is not whole yet: %d bytes", torn)
 	}
 	return nil
 }
 
-// nodeOf finds whose journal it is.
-func nodeOf(dir, heads string) (string, error) {
-	segs, err := segments(dir)
+// findNode returns the node of a journal: from its first readable record or,
+// without one, from the name of the only head.
+func findNode(dir, heads string) (string, error) {
+	segs, err := listSegments(dir)
 	if err != nil {
 		return "", err
 	}
 	for _, s := range segs {
 		node := ""
-		if err := segmentForward(s, func(b []byte) bool {
-			if l, err := parseLine(b); err == nil && validNode(l.Node) {
+		if err := readSegmentForward(s, func(b []byte) bool {
+			if l, err := parseLine(b); err == nil && isValidNode(l.Node) {
 				node = l.Node
 			}
 			return node == ""
@@ -362,9 +391,9 @@ func nodeOf(dir, heads string) (string, error) {
 	return base[:len(base)-len(".json")], nil
 }
 
-// filled leaves out files without a byte: they hold no record, and what is
-// missing from them shows in the next.
-func filled(segs []segment) ([]segment, error) {
+// skipEmptySegments leaves out empty files. They hold no record, and a gap shows
+// in the next segment.
+func skipEmptySegments(segs []segment) ([]segment, error) {
 	var out []segment
 	for _, s := range segs {
 		info, err := os.Stat(s.path)

@@ -9,34 +9,35 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// VerifyRecords holds a copy of a node's records, in order, against the same
-// rules: the chain, the columns, what was signed, and, where o.Dir names the
-// journal, its own lines. o.HeadsDir or o.Dir is needed. A copy may be behind
-// the journal, but not behind what the head says it had.
+// VerifyRecords verifies a copy of a node's records, which must come in order. It
+// checks the chain, the columns, the signed statements and, if o.Dir names the
+// journal, the journal's own lines. o.HeadsDir or o.Dir is required, unless
+// o.Foreign is set. A copy may lag behind the journal, but not behind the number
+// that the head says it had.
 func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o VerifyOptions) (Report, error) {
 	r := Report{Node: o.Node}
 	if o.HeadsDir == "" && o.Dir == "" && !o.Foreign {
 		return r, junctor.Errorf(junctor.CodeInvalid, "a copy is verified against signed heads: say where they are")
 	}
-	heads := headsDir(o.Dir, o.HeadsDir)
-	var mine *own
+	heads := resolveHeadsDir(o.Dir, o.HeadsDir)
+	var mine *journalComparer
 	if o.Dir != "" {
 		var err error
-		if mine, err = newOwn(o.Dir); err != nil {
-			return r, cannotRead(o.Dir, err)
+		if mine, err = newJournalComparer(o.Dir); err != nil {
+			return r, readError(o.Dir, err)
 		}
 		if mine != nil {
 			defer mine.tail.close()
 		}
 	}
-	var p *proofs
-	if r.Node != "" { // before the records: a copy that grows is ahead of what was signed
+	var p *signedProofs
+	if r.Node != "" { // before the records, so that a growing copy is never behind the head
 		var err error
 		if p, err = readProofs(heads, r.Node, o); err != nil {
 			return r, err
 		}
 	}
-	var c chain
+	var c chainVerifier
 	begun := false
 	for rec, err := range records {
 		if err == nil {
@@ -53,15 +54,15 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 		}
 		if !begun {
 			begun = true
-			if c, r.Bad = p.begin(max(rec.Seq, 1)); r.Bad != nil {
+			if c, r.Bad = p.beginChain(max(rec.Seq, 1)); r.Bad != nil {
 				return r, nil
 			}
 		}
-		want := c.next
-		wrong := checkRecord(&c, p, rec)
+		want := c.nextSeq
+		wrong := checkCopiedRecord(&c, p, rec)
 		if wrong == "" && mine != nil {
-			if wrong, err = mine.compare(rec); err != nil {
-				return r, cannotRead(o.Dir, err)
+			if wrong, err = mine.compareRecord(rec); err != nil {
+				return r, readError(o.Dir, err)
 			}
 		}
 		if wrong != "" {
@@ -70,28 +71,30 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 		}
 	}
 	if !begun {
-		return r, r.noRecords(heads, o)
+		return r, r.reportNoRecords(heads, o)
 	}
-	r.Records, r.First = c.records, c.first
-	if c.records > 0 {
-		r.Last = c.next - 1
+	r.Records, r.First = c.recordCount, c.firstSeq
+	if c.recordCount > 0 {
+		r.Last = c.nextSeq - 1
 	}
 	if r.Bad == nil {
-		r.Bad = p.endOfCopy(r.Last)
+		r.Bad = p.checkCopyEnd(r.Last)
 	}
 	switch {
 	case o.Foreign && p.head == nil:
-		r.note("the node's signed heads are on another machine: a missing beginning or end would not show")
+		r.addNote("the node's signed heads are on another machine: a missing beginning or end would not show")
 	case o.Foreign:
-		r.note("the node's journal is on another machine: what follows record %d, up to which it said that all was copied, could be missing", p.head.Shipped)
+		r.addNote("the node's journal is on another machine: what follows record %d, up to which it said that all was copied, could be missing", p.head.Shipped)
 	}
 	r.OK = r.Bad == nil
 	return r, nil
 }
 
-func (r *Report) noRecords(heads string, o VerifyOptions) error {
+// reportNoRecords fills in the report on an empty copy: it is valid only if the
+// head says that the copy never had a record.
+func (r *Report) reportNoRecords(heads string, o VerifyOptions) error {
 	if r.Node == "" {
-		node, err := nodeOf(o.Dir, heads)
+		node, err := findNode(o.Dir, heads)
 		if err != nil {
 			return err
 		}
@@ -103,21 +106,21 @@ func (r *Report) noRecords(heads string, o VerifyOptions) error {
 			return err
 		}
 		if !errors.Is(p.headErr, errNoHead) {
-			r.Bad = p.endOfCopy(p.last.UpTo)
+			r.Bad = p.checkCopyEnd(p.lastCheckpoint.UpTo)
 		}
 	}
 	r.OK = r.Bad == nil
-	r.note("there are no records")
+	r.addNote("there are no records")
 	return nil
 }
 
-// endOfCopy holds the end of a copy against the head.
-func (p *proofs) endOfCopy(last uint64) *Bad {
+// checkCopyEnd compares the end of a copy with the head.
+func (p *signedProofs) checkCopyEnd(last uint64) *Bad {
 	switch {
 	case p.foreign && p.head == nil:
 		return nil
-	case p.bad != nil:
-		return p.bad
+	case p.badCheckpoint != nil:
+		return p.badCheckpoint
 	case p.headErr != nil:
 		return &Bad{Seq: last, Reason: "the signed head: " + p.headErr.Error()}
 	case p.head.Shipped > last:
@@ -128,16 +131,18 @@ func (p *proofs) endOfCopy(last uint64) *Bad {
 	return nil
 }
 
-func checkRecord(c *chain, p *proofs, rec Record) string {
-	l := line{text: []byte(rec.Line)}
+// checkCopiedRecord checks that a record of a copy is the next one of the chain,
+// and that its columns repeat its line. It returns what is wrong, or "".
+func checkCopiedRecord(c *chainVerifier, p *signedProofs, rec Record) string {
+	l := line{rawJSON: []byte(rec.Line)}
 	if !parseHash(&l.hash, rec.Hash) {
-		return errShape.Error()
+		return errMalformedLine.Error()
 	}
-	if wrong := c.accept(&l); wrong != "" {
+	if wrong := c.acceptRecord(&l); wrong != "" {
 		return wrong
 	}
-	want := l.record()
-	if rec.bare() {
+	want := l.toRecord()
+	if rec.hasNoColumns() {
 		want = Record{Node: want.Node, Seq: want.Seq, Hash: want.Hash, Line: want.Line}
 	} else if !want.Time.Equal(rec.Time) {
 		return "the column of the time does not say what the record says"
@@ -146,30 +151,34 @@ func checkRecord(c *chain, p *proofs, rec Record) string {
 	if want != rec {
 		return "the columns do not say what the record says"
 	}
-	return p.check(&l)
+	return p.checkSigned(&l)
 }
 
-// own reads the journal beside a copy.
-type own struct {
-	tail  tail
-	first uint64 // what is before it was removed
+// journalComparer reads the journal beside a copy, to compare them.
+type journalComparer struct {
+	tail recordTail
+	// Earlier records were removed by retention.
+	first uint64
 }
 
-func newOwn(dir string) (*own, error) {
-	segs, err := segments(dir)
+// newJournalComparer returns nil if the journal has no segments. The caller
+// closes its tail.
+func newJournalComparer(dir string) (*journalComparer, error) {
+	segs, err := listSegments(dir)
 	if err != nil || len(segs) == 0 {
 		return nil, err
 	}
-	return &own{tail: tail{dir: dir}, first: segs[0].first}, nil
+	return &journalComparer{tail: recordTail{dir: dir}, first: segs[0].first}, nil
 }
 
-// compare finds the journal's record of the same number, and compares.
-func (o *own) compare(rec Record) (wrong string, err error) {
+// compareRecord compares a record of the copy with the journal's record of the
+// same number.
+func (o *journalComparer) compareRecord(rec Record) (wrong string, err error) {
 	if rec.Seq < o.first {
 		return "", nil
 	}
-	o.tail.next = rec.Seq
-	mine, err := o.tail.read(rec.Seq, 1)
+	o.tail.nextSeq = rec.Seq
+	mine, err := o.tail.readBatch(rec.Seq, 1)
 	switch {
 	case err != nil:
 		return "", err

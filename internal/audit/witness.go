@@ -9,39 +9,41 @@ import (
 	"time"
 )
 
-// Witness is a Shipper that also remembers how far a node's chain was, apart from
-// the journal's own folders. Somebody who puts an older copy of segments and heads
-// in their place does not reach it, so the journal and Verify ask it.
+// Witness is a Shipper that also remembers how far a node's chain was, outside
+// the journal's own folders. An attacker who replaces segments and heads with an
+// older copy does not reach it, so the journal and Verify ask it.
 //
 // A witness never knows more than the journal has on disk: a head is kept, and a
 // record is copied, only after the sync that covers it. So neither kill -9 nor a
 // power cut makes it look as if records were missing.
 type Witness interface {
-	// Known tells the last record that the copy has and the highest head that was
-	// kept of a node.
+	// Known returns the last record that the copy has of a node, and the highest
+	// head that was kept.
 	Known(ctx context.Context, node string) (Known, error)
-	// KeepHead keeps a head unless a higher one of its node is kept. replace keeps
-	// it whatever there is: what is there does not hold.
+	// KeepHead keeps a head, unless it keeps a higher one of the same node. With
+	// replace it keeps the head in any case, because the kept one is invalid.
 	KeepHead(ctx context.Context, head Head, replace bool) error
 }
 
-// Known is what a Witness knows of a node's chain.
+// Known describes what a Witness knows of a node's chain.
 type Known struct {
-	Copied     uint64 // the last record of the copy; 0 is none
+	// Number of the last record of the copy; 0 for none.
+	Copied     uint64
 	CopiedHash string // its hash
-	Head       *Head  // the highest head; nil is none
+	Head       *Head  // the highest head; nil for none
 }
 
-// keepLimit bounds how long the witness is waited for.
-const keepLimit = 10 * time.Second
+// witnessTimeout bounds how long the journal waits for the witness.
+const witnessTimeout = 10 * time.Second
 
-// signedBy says whether a node's key signed the head.
+// signedBy reports whether key signed the head, and the head is of the node.
 func (h *Head) signedBy(node string, key ed25519.PublicKey) bool {
-	return h.Node == node && len(key) == ed25519.PublicKeySize && ed25519.Verify(key, h.signed(), h.Signature)
+	return h.Node == node && len(key) == ed25519.PublicKeySize && ed25519.Verify(key, h.signedBytes(), h.Signature)
 }
 
-// highest is the last record that is known: its number, its hash and who knows it.
-func (k Known) highest() (seq uint64, hash [sha256.Size]byte, who string) {
+// highestRecord returns the last known record: its number, its hash and a
+// description of the source that knows it.
+func (k Known) highestRecord() (seq uint64, hash [sha256.Size]byte, who string) {
 	text := ""
 	if k.Copied > 0 {
 		seq, text, who = k.Copied, k.CopiedHash, "the copy in the database"
@@ -49,70 +51,74 @@ func (k Known) highest() (seq uint64, hash [sha256.Size]byte, who string) {
 	if h := k.Head; h != nil && h.Seq > seq {
 		seq, text, who = h.Seq, h.Hash, "the highest signed head in the database"
 	}
-	parseHash(&hash, text) // one that cannot be read is told by who compares it
+	parseHash(&hash, text) // an unreadable hash stays zero, and the comparison fails
 	return seq, hash, who
 }
 
-// missingTail says which records are known and not in a journal that ends at last;
-// "" when none is missing.
+// missingTail describes the known records that are missing from a journal that
+// ends at last; "" for none.
 func (k Known) missingTail(last uint64) string {
-	seq, _, who := k.highest()
+	seq, _, who := k.highestRecord()
 	if seq <= last {
 		return ""
 	}
 	return fmt.Sprintf("records %d to %d were lost or removed: %s has record %d, the journal ends at %d", last+1, seq, who, seq, last)
 }
 
-// asWitness is where the journal's heads are remembered; nil for nowhere.
+// asWitness returns the witness that keeps the journal's heads; nil if there is
+// none.
 func (j *Journal) asWitness() Witness {
-	w, _ := j.o.Ship.(Witness)
+	w, _ := j.options.Ship.(Witness)
 	return w
 }
 
-// recall asks the witness how far the chain was. Where it cannot be asked, the
-// journal is written all the same: calls must be on record while a database is away.
-// compareLate then compares before the database is told anything of this journal.
-func (j *Journal) recall(ctx context.Context) (k Known, problem string) {
+// loadKnown asks the witness how far the chain was. If the witness is
+// unreachable, the journal is written all the same: calls must be recorded during
+// an outage of the database. compareLate then compares before the database
+// receives anything from this journal.
+func (j *Journal) loadKnown(ctx context.Context) (k Known, problem string) {
 	k, problem, err := j.askWitness(ctx)
 	if err != nil {
 		j.uncompared = true
-		j.o.Logger.Warn("the database cannot say how far the journal was; it is asked again before records are copied or heads are kept", "error", err)
+		j.options.Logger.Warn("the database cannot say how far the journal was; it is asked again before records are copied or heads are kept", "error", err)
 		return Known{}, ""
 	}
 	return k, problem
 }
 
-// askWitness gives what the witness knows, without a head that does not hold.
+// askWitness returns what the witness knows, without a head whose signature is
+// invalid. Such a head is the problem.
 func (j *Journal) askWitness(ctx context.Context) (k Known, problem string, err error) {
 	w := j.asWitness()
 	if w == nil {
 		return Known{}, "", nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, keepLimit)
+	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
 	defer cancel()
-	if k, err = w.Known(ctx, j.o.Node); err != nil {
+	if k, err = w.Known(ctx, j.options.Node); err != nil {
 		return Known{}, "", err
 	}
-	if pub, _ := j.key.Public().(ed25519.PublicKey); k.Head != nil && !k.Head.signedBy(j.o.Node, pub) {
+	if pub, _ := j.signingKey.Public().(ed25519.PublicKey); k.Head != nil && !k.Head.signedBy(j.options.Node, pub) {
 		k.Head = nil
-		j.heading.Lock()
+		j.headMu.Lock()
 		j.replaceKept = true
-		j.heading.Unlock()
+		j.headMu.Unlock()
 		return k, "the highest head in the database is not signed by this journal's key", nil
 	}
 	return k, "", nil
 }
 
-// compareLate makes up for a recall that failed when the journal was opened, before
-// the first record is copied and the first head is kept: both would hide what was
-// known of a journal that was put back. An error means that it was not compared.
+// compareLate makes up for a comparison that failed when the journal was opened.
+// It must succeed before the first record is copied and the first head is kept:
+// both would overwrite the evidence that an older journal was put in place. An
+// error means that it could not compare yet.
 //
-// The journal may have used numbers again meanwhile. It then goes on above all that
-// is known, in a segment that says why, as it does when the comparison at the start
-// fails; broke says so.
+// The journal may have used numbers again meanwhile. It then continues above all
+// known numbers, in a segment that says why, as it does if the comparison at the
+// start fails; broke says so.
 func (j *Journal) compareLate(ctx context.Context) (broke bool, err error) {
-	j.comparing.Lock()
-	defer j.comparing.Unlock()
+	j.compareMu.Lock()
+	defer j.compareMu.Unlock()
 	if !j.uncompared {
 		return false, nil
 	}
@@ -121,7 +127,7 @@ func (j *Journal) compareLate(ctx context.Context) (broke bool, err error) {
 		return false, fmt.Errorf("the journal was not yet compared with the database: %w", err)
 	}
 	if problem == "" {
-		// Nothing of this process was copied or kept: all that is known was there before.
+		// This process has copied and kept nothing yet, so all known records are older.
 		problem = k.missingTail(j.resumedAt)
 	}
 	if problem == "" {
@@ -138,67 +144,72 @@ func (j *Journal) compareLate(ctx context.Context) (broke bool, err error) {
 	return problem != "", nil
 }
 
-// isUncompared says whether compareLate has still to compare.
+// isUncompared reports whether compareLate still has to compare.
 func (j *Journal) isUncompared() bool {
-	j.comparing.Lock()
-	defer j.comparing.Unlock()
+	j.compareMu.Lock()
+	defer j.compareMu.Unlock()
 	return j.uncompared
 }
 
-// breakAbove begins a segment that says what is wrong, above all known numbers.
+// breakAbove begins a segment that describes the problem, above all known
+// numbers.
 func (j *Journal) breakAbove(k Known, problem string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	seq, prev := j.seq, j.prev
-	if known, hash, _ := k.highest(); known > j.seq {
-		j.seq, j.prev = known, hash
+	seq, prev := j.seq, j.prevHash
+	if known, hash, _ := k.highestRecord(); known > j.seq {
+		j.seq, j.prevHash = known, hash
 	}
-	if err := j.roll(j.o.Now(), problem); err != nil {
-		j.seq, j.prev = seq, prev
+	if err := j.beginSegment(j.options.Now(), problem); err != nil {
+		j.seq, j.prevHash = seq, prev
 		return err
 	}
 	return nil
 }
 
-// compareRecords holds records that are known elsewhere against the journal's own,
-// as far as those are still here. seen are records that were compared.
+// compareRecords compares the records that the witness knows with the journal's
+// own, if the journal still has them. seen holds the numbers that were compared
+// already.
 func (j *Journal) compareRecords(k Known, seen map[uint64]string) (problem string, err error) {
-	for seq, want := range k.hashes() {
+	for seq, want := range k.hashesBySeq() {
 		if _, ok := seen[seq]; ok {
 			continue
 		}
-		t := &tail{dir: j.o.Dir, next: seq}
-		mine, err := t.read(seq, 1)
+		t := &recordTail{dir: j.options.Dir, nextSeq: seq}
+		mine, err := t.readBatch(seq, 1)
 		t.close()
 		if err != nil {
 			return "", err
 		}
 		if len(mine) == 1 && mine[0].Seq == seq && mine[0].Hash != want {
-			return replacedRecord(seq), nil
+			return describeReplacedRecord(seq), nil
 		}
 	}
 	return "", nil
 }
 
-func replacedRecord(seq uint64) string {
+// describeReplacedRecord says that the journal and the database have different
+// records with this number.
+func describeReplacedRecord(seq uint64) string {
 	return fmt.Sprintf("record %d is not the one that the database knows: it, or one before it, was replaced", seq)
 }
 
-// compareKnown holds the end of the journal against what is known elsewhere.
-func (e *ending) compareKnown(k Known, hashes map[uint64]string) string {
+// compareKnown compares the end of the journal with the records that the witness
+// knows.
+func (e *segmentEnd) compareKnown(k Known, hashes map[uint64]string) string {
 	if missing := k.missingTail(e.seq); missing != "" {
 		return missing
 	}
-	for seq, want := range k.hashes() {
+	for seq, want := range k.hashesBySeq() {
 		if got, ok := hashes[seq]; ok && got != want {
-			return replacedRecord(seq)
+			return describeReplacedRecord(seq)
 		}
 	}
 	return ""
 }
 
-// hashes is what is known, by number.
-func (k Known) hashes() map[uint64]string {
+// hashesBySeq returns the hashes of the known records, by number.
+func (k Known) hashesBySeq() map[uint64]string {
 	all := map[uint64]string{}
 	if k.Copied > 0 {
 		all[k.Copied] = k.CopiedHash
@@ -209,48 +220,50 @@ func (k Known) hashes() map[uint64]string {
 	return all
 }
 
-// keepHeads gives signed heads to the witness as long as the journal is open. No
-// call waits for that, and neither does the next head.
+// keepHeads gives signed heads to the witness until the journal is closed. No
+// call waits for that, nor does the next head.
 func (j *Journal) keepHeads() {
 	for {
 		select {
-		case <-j.life.Done():
+		case <-j.lifeCtx.Done():
 			return
 		case <-j.headSigned:
-			j.keepHead(j.life)
+			j.keepHead(j.lifeCtx)
 		}
 	}
 }
 
+// keepHead gives the last head to the witness, once the journal was compared with
+// it.
 func (j *Journal) keepHead(ctx context.Context) {
 	w := j.asWitness()
 	if w == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, keepLimit)
+	ctx, cancel := context.WithTimeout(ctx, witnessTimeout)
 	defer cancel()
 	broke, err := j.compareLate(ctx)
 	if broke {
-		// The head that tells of the break takes the place of the one that is kept.
-		poke(j.headNow)
+		// The next head covers the break and replaces the one that is kept.
+		signalChannel(j.headRequested)
 		return
 	}
-	j.heading.Lock()
+	j.headMu.Lock()
 	head := j.head
 	replace := j.replaceKept
-	j.heading.Unlock()
+	j.headMu.Unlock()
 	if err == nil {
 		err = w.KeepHead(ctx, head, replace)
 	}
-	if j.life.Err() != nil && ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return // the journal is being closed: its last head is kept then
+	if j.lifeCtx.Err() != nil && ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return // the journal is being closed, and Close keeps its last head
 	}
 	if err == nil && replace {
-		j.heading.Lock()
+		j.headMu.Lock()
 		j.replaceKept = false
-		j.heading.Unlock()
+		j.headMu.Unlock()
 	}
-	if j.report(problemWitness, err) && err != nil {
-		j.o.Logger.Warn("the database does not take the journal's signed head; the next one is tried", "error", err)
+	if j.setProblem(problemWitness, err) && err != nil {
+		j.options.Logger.Warn("the database does not take the journal's signed head; the next one is tried", "error", err)
 	}
 }

@@ -70,7 +70,7 @@ func putBack(t *testing.T, dir, older string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(keyPath(filepath.Join(root, "heads")), 0o600); err != nil {
+	if err := os.Chmod(signingKeyPath(filepath.Join(root, "heads")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -110,7 +110,7 @@ func TestJournalPutBack(t *testing.T) {
 			if known, err = m.Known(t.Context(), "n1"); err != nil {
 				t.Fatal(err)
 			}
-			last, _, _ := known.highest()
+			last, _, _ := known.highestRecord()
 			missing := fmt.Sprintf("records %d to %d", ends+1, last)
 			r, err := Verify(t.Context(), dir, VerifyOptions{Known: known})
 			if err != nil || r.OK || r.Bad.Seq != ends+1 || !strings.Contains(r.Bad.Reason, missing) {
@@ -142,7 +142,7 @@ func TestJournalPutBack(t *testing.T) {
 				j = open(t, Options{Dir: dir, Ship: m})
 				closed(t, j)
 			}
-			if segs, err := segments(dir); err != nil || len(segs) != 2 {
+			if segs, err := listSegments(dir); err != nil || len(segs) != 2 {
 				t.Errorf("%d segments, %v: each start tells it again", len(segs), err)
 			}
 		})
@@ -224,7 +224,7 @@ func TestNothingIsKnownBeforeItIsSynced(t *testing.T) {
 				t.Errorf("record %d is known, and a power cut would leave the journal at %d", seq, last)
 			}
 		}}
-		j := open(t, Options{Dir: dir, Ship: m, SegmentBytes: 20_000, open: d.open})
+		j := open(t, Options{Dir: dir, Ship: m, SegmentBytes: 20_000, openSegment: d.open})
 		for n := range 20 {
 			run(t, j, fmt.Sprint(n), 10)
 			time.Sleep(time.Second)
@@ -268,8 +268,8 @@ type slowFile struct {
 	d *slowDisk
 }
 
-func (d *slowDisk) open(path string, fresh bool) (file, error) {
-	f, err := openFile(path, fresh)
+func (d *slowDisk) open(path string, fresh bool) (segmentFile, error) {
+	f, err := openSegmentFile(path, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -290,14 +290,14 @@ func (f *slowFile) Sync() error {
 // cut takes from a copy of the journal what was not synced.
 func (d *slowDisk) cut(t *testing.T, copied string) {
 	t.Helper()
-	segs, err := segments(copied)
+	segs, err := listSegments(copied)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range segs {
-		if err := os.Truncate(s.path, d.synced[s.name()]); err != nil {
+		if err := os.Truncate(s.path, d.synced[s.fileName()]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -306,7 +306,7 @@ func (d *slowDisk) cut(t *testing.T, copied string) {
 // lastSynced is the last record that a power cut would leave.
 func (d *slowDisk) lastSynced(t *testing.T, dir string) (last uint64) {
 	t.Helper()
-	segs, err := segments(dir)
+	segs, err := listSegments(dir)
 	if err != nil {
 		t.Error(err)
 	}
@@ -318,7 +318,7 @@ func (d *slowDisk) lastSynced(t *testing.T, dir string) (last uint64) {
 			t.Error(err)
 			continue
 		}
-		b = b[:d.synced[s.name()]]
+		b = b[:d.synced[s.fileName()]]
 		for line := range bytes.Lines(b) {
 			if l, err := parseLine(bytes.TrimSuffix(line, []byte("\n"))); err == nil {
 				last = max(last, l.Seq)
@@ -378,7 +378,7 @@ func TestJournalPutBackWhileTheDatabaseIsAway(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				last, _, _ := known.highest()
+				last, _, _ := known.highestRecord()
 
 				m.mu.Lock()
 				m.refuse = errors.New("away")

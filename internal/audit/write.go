@@ -10,184 +10,194 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// rollPause is how long a segment that could not be closed is written on
-// before the next try.
-const rollPause = time.Second
+// rollRetryDelay is how long the journal continues in an oversized segment before
+// it tries again to begin a new one.
+const rollRetryDelay = time.Second
 
-const keptLines = 1 << 20 // of the buffer for lines
+const maxKeptLineBuffer = 1 << 20 // bytes of lineBuffer that are kept between batches
 
-// append writes records in one go. Those that cannot be written together are
-// written one by one, so that none is lost for another. The lock is held.
-func (j *Journal) append(notes []*note) {
+// appendBatch writes records with one write. If they cannot be written together,
+// it writes them one by one, so that no record is lost because of another. It
+// sets seq and err of each record. The caller holds mu.
+func (j *Journal) appendBatch(batch []*pendingRecord) {
 	if j.closed {
-		for _, n := range notes {
-			n.err = unavailable(errClosed)
+		for _, n := range batch {
+			n.err = unavailableError(errClosed)
 		}
 		return
 	}
-	now := j.o.Now()
-	if err := j.prepare(now); err != nil {
-		j.miss(notes, err)
+	now := j.options.Now()
+	if err := j.prepareWrite(now); err != nil {
+		j.countLost(batch, err)
 		return
 	}
-	seq, prev := j.seq, j.prev
-	j.lines = j.lines[:0]
-	for _, n := range notes {
-		j.enc.begin(j.seq+1, now, phaseOf(n.call))
-		j.enc.buf = append(j.enc.buf, n.said.buf...)
-		line, hash := j.enc.seal(&j.prev)
-		j.lines = append(j.lines, line...)
-		j.seq, j.prev = j.seq+1, hash
+	seq, prev := j.seq, j.prevHash
+	j.lineBuffer = j.lineBuffer[:0]
+	for _, n := range batch {
+		j.encoder.beginRecord(j.seq+1, now, phaseOf(n.call))
+		j.encoder.buf = append(j.encoder.buf, n.body.buf...)
+		line, hash := j.encoder.finishRecord(&j.prevHash)
+		j.lineBuffer = append(j.lineBuffer, line...)
+		j.seq, j.prevHash = j.seq+1, hash
 		n.seq, n.err = j.seq, nil
 	}
-	if err := j.put(j.lines); err != nil {
-		j.seq, j.prev = seq, prev
-		if len(notes) == 1 || j.torn {
-			j.miss(notes, err)
+	if err := j.writeLines(j.lineBuffer); err != nil {
+		j.seq, j.prevHash = seq, prev
+		if len(batch) == 1 || j.hasTornTail {
+			j.countLost(batch, err)
 			return
 		}
-		for i := range notes {
-			j.append(notes[i : i+1])
+		for i := range batch {
+			j.appendBatch(batch[i : i+1])
 		}
 		return
 	}
-	if cap(j.lines) > keptLines {
-		j.lines = nil
+	if cap(j.lineBuffer) > maxKeptLineBuffer {
+		j.lineBuffer = nil
 	}
-	if j.o.Ship != nil {
-		poke(j.wake)
+	if j.options.Ship != nil {
+		signalChannel(j.shipWake)
 	}
-	if j.seq/j.o.HeadRecords != seq/j.o.HeadRecords {
-		poke(j.headNow)
+	if j.seq/j.options.HeadRecords != seq/j.options.HeadRecords {
+		signalChannel(j.headRequested)
 	}
 }
 
-// prepare does what must be done before the next record.
-func (j *Journal) prepare(now time.Time) error {
-	if j.gone != "" {
-		if err := j.roll(now, j.gone); err != nil {
+// prepareWrite does all that must happen before the next record: it leaves a
+// segment that was displaced, recovers from a failed write, and begins a new
+// segment when the current one is full. The caller holds mu.
+func (j *Journal) prepareWrite(now time.Time) error {
+	if j.abandonReason != "" {
+		if err := j.beginSegment(now, j.abandonReason); err != nil {
 			return err
 		}
-		j.gone = ""
+		j.abandonReason = ""
 	}
-	if j.err != nil {
-		if err := j.heal(now); err != nil {
+	if j.writeErr != nil {
+		if err := j.resumeWriting(now); err != nil {
 			return err
 		}
 	}
-	// A segment may be larger than it should be: better than a call that is
-	// refused because a file cannot be made.
-	if j.off >= j.o.SegmentBytes && !now.Before(j.rollAt) {
-		err := j.roll(now, "")
+	// If no new segment can be begun, the current one grows beyond its size. That is
+	// better than refusing calls.
+	if j.offset >= j.options.SegmentBytes && !now.Before(j.nextRollAttempt) {
+		err := j.beginSegment(now, "")
 		j.problems.set(problemRoll, err)
 		if err != nil {
-			j.rollAt = now.Add(rollPause)
+			j.nextRollAttempt = now.Add(rollRetryDelay)
 		}
 	}
 	return nil
 }
 
-// putOne chains and writes the record in the encoder's buffer.
-func (j *Journal) putOne() error {
-	line, hash := j.enc.seal(&j.prev)
-	if err := j.put(line); err != nil {
+// writeEncoded chains and writes the record in the encoder's buffer. The caller
+// holds mu.
+func (j *Journal) writeEncoded() error {
+	line, hash := j.encoder.finishRecord(&j.prevHash)
+	if err := j.writeLines(line); err != nil {
 		return err
 	}
 	j.seq++
-	j.prev = hash
+	j.prevHash = hash
 	return nil
 }
 
-// put writes lines, or none of them.
-func (j *Journal) put(lines []byte) error {
-	if n, err := j.file.WriteAt(lines, j.off); err != nil {
-		// Half a line would tear the chain: take it back, at the latest before
-		// the next write.
-		j.torn = n > 0 && j.file.Truncate(j.off) != nil
+// writeLines writes all lines or none of them. The caller holds mu.
+func (j *Journal) writeLines(lines []byte) error {
+	if n, err := j.file.WriteAt(lines, j.offset); err != nil {
+		// Half a line would break the chain, so take it back. If that fails,
+		// resumeWriting tries again before the next write.
+		j.hasTornTail = n > 0 && j.file.Truncate(j.offset) != nil
 		return err
 	}
-	j.off += int64(len(lines))
+	j.offset += int64(len(lines))
 	return nil
 }
 
-// miss counts records that could not be written.
-func (j *Journal) miss(notes []*note, err error) {
-	if j.err == nil {
-		j.o.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
+// countLost marks records as failed and counts them for the PhaseLost record. The
+// caller holds mu.
+func (j *Journal) countLost(batch []*pendingRecord, err error) {
+	if j.writeErr == nil {
+		j.options.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
 	}
-	j.err = err
-	for _, n := range notes {
-		if n.err = unavailable(err); n.call.Status == junctor.StatusRunning {
-			j.starts++
+	j.writeErr = err
+	for _, n := range batch {
+		if n.err = unavailableError(err); n.call.Status == junctor.StatusRunning {
+			j.lostStarts++
 		} else {
-			j.ends++
-			j.lost++
+			j.lostEnds++
+			j.lostEndsTotal++
 		}
 	}
 }
 
-// heal tries to write again after a failure. What was lost meanwhile is the
-// first thing on record.
-func (j *Journal) heal(now time.Time) error {
-	if j.torn {
-		if err := j.file.Truncate(j.off); err != nil {
+// resumeWriting tries to write again after a failure. The first new record says
+// how many were lost meanwhile. The caller holds mu.
+func (j *Journal) resumeWriting(now time.Time) error {
+	if j.hasTornTail {
+		if err := j.file.Truncate(j.offset); err != nil {
 			return err
 		}
-		j.torn = false
+		j.hasTornTail = false
 	}
-	j.enc.begin(j.seq+1, now, PhaseLost)
-	j.enc.number("starts", j.starts)
-	j.enc.number("ends", j.ends)
-	if err := j.putOne(); err != nil {
+	j.encoder.beginRecord(j.seq+1, now, PhaseLost)
+	j.encoder.addNumber("starts", j.lostStarts)
+	j.encoder.addNumber("ends", j.lostEnds)
+	if err := j.writeEncoded(); err != nil {
 		return err
 	}
-	j.o.Logger.Info("the journal is written again", "file", j.path, "calls_refused", j.starts, "ends_lost", j.ends)
-	j.err, j.starts, j.ends = nil, 0, 0
+	j.options.Logger.Info("the journal is written again", "file", j.path, "calls_refused", j.lostStarts, "ends_lost", j.lostEnds)
+	j.writeErr, j.lostStarts, j.lostEnds = nil, 0, 0
 	return nil
 }
 
-// roll goes on in a new segment. With a reason the chain did not hold, and the
-// first record says so. After an error all is as it was.
-func (j *Journal) roll(now time.Time, reason string) error {
-	path := segmentPath(j.o.Dir, j.seq+1)
-	f, err := j.o.open(path, true)
+// beginSegment continues in a new segment. A reason says why the chain is not
+// valid, and the first record then repeats it as a PhaseBreak. After an error
+// everything is as before. The caller holds mu.
+func (j *Journal) beginSegment(now time.Time, reason string) error {
+	path := segmentPath(j.options.Dir, j.seq+1)
+	f, err := j.options.openSegment(path, true)
 	if err != nil {
 		return err
 	}
-	old, oldPath, oldOff := j.file, j.path, j.off
-	j.file, j.path, j.off = f, path, 0
+	old, oldPath, oldOff := j.file, j.path, j.offset
+	j.file, j.path, j.offset = f, path, 0
 	phase := PhaseSegment
 	if reason != "" {
 		phase = PhaseBreak
 	}
-	j.enc.begin(j.seq+1, now, phase)
-	j.enc.text("prev", hex.EncodeToString(j.prev[:]), hexSize)
-	j.enc.text("reason", reason, maxReason)
-	torn := j.torn
-	if err := j.putOne(); err != nil {
+	j.encoder.beginRecord(j.seq+1, now, phase)
+	j.encoder.addText("prev", hex.EncodeToString(j.prevHash[:]), hexSize)
+	j.encoder.addText("reason", reason, maxReason)
+	torn := j.hasTornTail
+	if err := j.writeEncoded(); err != nil {
 		f.Close()
 		os.Remove(path)
-		j.file, j.path, j.off, j.torn = old, oldPath, oldOff, torn
+		j.file, j.path, j.offset, j.hasTornTail = old, oldPath, oldOff, torn
 		return err
 	}
-	if old != nil { // its end reaches the disk with the next flush
-		j.retired = append(j.retired, extent{old, oldOff})
+	if old != nil { // the next flush syncs its end
+		j.unsyncedSegments = append(j.unsyncedSegments, fileExtent{old, oldOff})
 	}
 	if reason != "" {
 		j.problems.set(problemBreak, errors.New(reason))
-		j.o.Logger.Error("the journal's chain does not hold; a new segment was begun", "file", path, "reason", reason)
+		j.options.Logger.Error("the journal's chain does not hold; a new segment was begun", "file", path, "reason", reason)
 	}
 	return nil
 }
 
-func poke(ch chan struct{}) {
+// signalChannel wakes the goroutine that reads ch. A signal that is already
+// pending is enough.
+func signalChannel(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:
 	}
 }
 
-func unavailable(err error) error {
+// unavailableError is the answer to a caller whose record was not written. It
+// leaves out the path, which the caller need not know.
+func unavailableError(err error) error {
 	why := err.Error()
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		why = p.Err.Error()

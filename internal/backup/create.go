@@ -24,53 +24,57 @@ type Options struct {
 	Engine    string            // of the databases
 	Databases map[string]Source // by name
 	Folders   []Folder
-	Now       func() time.Time // nil is time.Now
-	// Temp is where the copy is gathered; "" is the system's temporary folder.
-	// It needs room for everything, once.
+	Now       func() time.Time // default time.Now
+	// Temp is the folder in which the copy is collected; the default is the
+	// system's temporary folder. It needs space for one complete copy.
 	Temp string
-	// Authenticator authenticates the archive; nil makes one that Restore refuses
-	// unless it is told not to verify.
+	// Authenticator authenticates the archive. Without one, Restore refuses the
+	// archive unless RestoreOptions.Unverified is set.
 	Authenticator Authenticator
 }
 
-// attempts is how often a copy is begun anew when files went away meanwhile, as
-// those of the journal do when they are old.
-const attempts = 3
+// maxAttempts is how often a copy is started again if files disappear meanwhile,
+// as old segments of the journal do.
+const maxAttempts = 3
 
-// errMoved says that a file of a folder is gone.
-var errMoved = errors.New("a file went away while it was to be copied")
+// errFileGone says that a file of a folder disappeared.
+var errFileGone = errors.New("a file went away while it was to be copied")
 
-// Create writes an archive of an instance, which may be running. What was
-// written of it when an error comes up is of no use.
+// Create writes an archive of an instance, which may be running. After an error,
+// the part that was written is useless.
+//
+// Everything is collected in a temporary folder first, because the manifest comes
+// first in the archive and needs the digests of all members.
 func Create(ctx context.Context, w io.Writer, o Options) (Manifest, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	dir, err := os.MkdirTemp(o.Temp, "junctor-backup-")
 	if err != nil {
-		return Manifest{}, fault(ctx, err, "the backup has no place to be gathered")
+		return Manifest{}, wrapError(ctx, err, "the backup has no place to be gathered")
 	}
 	defer os.RemoveAll(dir)
 	var m Manifest
 	for n := 1; ; n++ {
-		g := gather{dir: filepath.Join(dir, string(rune('0'+n))), o: o}
-		m, err = g.all(ctx)
+		g := collector{dir: filepath.Join(dir, string(rune('0'+n))), options: o}
+		m, err = g.collectAll(ctx)
 		if err == nil {
 			dir = g.dir
 			break
 		}
-		if !errors.Is(err, errMoved) || n == attempts {
-			return Manifest{}, fault(ctx, err, "the backup could not be made")
+		if !errors.Is(err, errFileGone) || n == maxAttempts {
+			return Manifest{}, wrapError(ctx, err, "the backup could not be made")
 		}
 	}
-	if m.SealKey, err = pack(w, dir, m, o.Authenticator); err != nil {
-		return Manifest{}, fault(ctx, err, "the backup could not be written")
+	if m.SealKey, err = writeArchive(w, dir, m, o.Authenticator); err != nil {
+		return Manifest{}, wrapError(ctx, err, "the backup could not be written")
 	}
 	return m, nil
 }
 
-// fault gives err as one that may cross packages.
-func fault(ctx context.Context, err error, what string) error {
+// wrapError returns err as one that may cross packages: its own junctor.Error,
+// the error of ctx, or CodeUnavailable.
+func wrapError(ctx context.Context, err error, what string) error {
 	if known, ok := errors.AsType[*junctor.Error](err); ok {
 		return known
 	}
@@ -80,42 +84,47 @@ func fault(ctx context.Context, err error, what string) error {
 	return &junctor.Error{Code: junctor.CodeUnavailable, Message: what + "; the log says why", Cause: err}
 }
 
-// gather collects the members of an archive in a folder.
-type gather struct {
+// collector collects the members of an archive in a folder.
+type collector struct {
 	dir     string
-	o       Options
+	options Options
 	members []Member
-	discard bool // only sizes and digests are wanted
+	// Compute only sizes and digests.
+	discardContent bool
 }
 
-func (g *gather) all(ctx context.Context) (Manifest, error) {
+// collectAll collects the folders and databases, in the order that Folder.Early
+// demands, and returns the manifest.
+func (g *collector) collectAll(ctx context.Context) (Manifest, error) {
 	m := Manifest{
-		Format: formatPlain, Version: g.o.Version, Engine: g.o.Engine, CreatedAt: g.o.Now().UTC(), Schemas: map[string]int64{}, Keys: keysNote,
+		Format: formatPlain, Version: g.options.Version, Engine: g.options.Engine, CreatedAt: g.options.Now().UTC(), Schemas: map[string]int64{}, Keys: keysNote,
 	}
-	if g.o.Authenticator != nil {
+	if g.options.Authenticator != nil {
 		m.Format = formatAuthenticated
 	}
-	if err := g.folders(ctx, true); err != nil {
+	if err := g.collectFolders(ctx, true); err != nil {
 		return m, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(g.o.Databases)) {
-		version, err := g.database(ctx, name, g.o.Databases[name])
+	for _, name := range slices.Sorted(maps.Keys(g.options.Databases)) {
+		version, err := g.collectDatabase(ctx, name, g.options.Databases[name])
 		if err != nil {
 			return m, err
 		}
 		m.Schemas[name] = version
 	}
-	if err := g.folders(ctx, false); err != nil {
+	if err := g.collectFolders(ctx, false); err != nil {
 		return m, err
 	}
 	m.Members = g.members
 	return m, nil
 }
 
-func (g *gather) folders(ctx context.Context, early bool) error {
-	for _, f := range g.o.Folders {
+// collectFolders collects the folders that come before (early) or after the
+// databases.
+func (g *collector) collectFolders(ctx context.Context, early bool) error {
+	for _, f := range g.options.Folders {
 		if f.Early == early {
-			if err := g.folder(ctx, f); err != nil {
+			if err := g.collectFolder(ctx, f); err != nil {
 				return err
 			}
 		}
@@ -123,7 +132,8 @@ func (g *gather) folders(ctx context.Context, early bool) error {
 	return nil
 }
 
-func (g *gather) folder(ctx context.Context, f Folder) error {
+// collectFolder collects the files of one folder. A missing folder has none.
+func (g *collector) collectFolder(ctx context.Context, f Folder) error {
 	entries, err := os.ReadDir(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -135,8 +145,8 @@ func (g *gather) folder(ctx context.Context, f Folder) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if name := f.Name + "/" + e.Name(); e.Type().IsRegular() && plain(name) {
-			if err := g.file(name, filepath.Join(f.Path, e.Name()), f.Lines); err != nil {
+		if name := f.Name + "/" + e.Name(); e.Type().IsRegular() && isValidMemberName(name) {
+			if err := g.collectFile(name, filepath.Join(f.Path, e.Name()), f.Lines); err != nil {
 				return err
 			}
 		}
@@ -144,11 +154,11 @@ func (g *gather) folder(ctx context.Context, f Folder) error {
 	return nil
 }
 
-// file copies what a file holds now: it may be growing.
-func (g *gather) file(name, from string, lines bool) error {
+// collectFile copies the current content of a file, which may be growing.
+func (g *collector) collectFile(name, from string, lines bool) error {
 	src, err := os.Open(from)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errMoved
+		return errFileGone
 	}
 	if err != nil {
 		return err
@@ -160,21 +170,22 @@ func (g *gather) file(name, from string, lines bool) error {
 	}
 	size := info.Size()
 	if lines {
-		if size, err = wholeLines(src, size); err != nil {
+		if size, err = completeLinesSize(src, size); err != nil {
 			return err
 		}
 	}
-	return g.member(name, func(w *counter) error {
+	return g.addMember(name, func(w *memberWriter) error {
 		n, err := io.Copy(w, io.NewSectionReader(src, 0, size))
 		if err == nil && n < size {
-			err = errMoved // cut while it was read
+			err = errFileGone // it was cut during the copy
 		}
 		return err
 	})
 }
 
-// wholeLines is how much of a file of a size are whole lines.
-func wholeLines(f io.ReaderAt, size int64) (int64, error) {
+// completeLinesSize returns how many bytes of a file of the given size are
+// complete lines.
+func completeLinesSize(f io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 64<<10)
 	for end := size; end > 0; {
 		start := max(end-int64(len(buf)), 0)
@@ -190,12 +201,12 @@ func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// member adds a member with what write writes.
-func (g *gather) member(name string, write func(*counter) error) error {
-	if g.discard {
-		c := newCounter(io.Discard)
+// addMember adds a member with the content that write writes.
+func (g *collector) addMember(name string, write func(*memberWriter) error) error {
+	if g.discardContent {
+		c := newMemberWriter(io.Discard)
 		err := errors.Join(write(c), c.flush())
-		g.members = append(g.members, Member{Name: name, Size: c.size, SHA256: c.sum(), Rows: c.rows})
+		g.members = append(g.members, Member{Name: name, Size: c.size, SHA256: c.hexDigest(), Rows: c.rows})
 		return err
 	}
 	path := filepath.Join(g.dir, filepath.FromSlash(name))
@@ -206,16 +217,17 @@ func (g *gather) member(name string, write func(*counter) error) error {
 	if err != nil {
 		return err
 	}
-	c := newCounter(f)
+	c := newMemberWriter(f)
 	if err := errors.Join(write(c), c.flush(), f.Close()); err != nil {
 		return err
 	}
-	g.members = append(g.members, Member{Name: name, Size: c.size, SHA256: c.sum(), Rows: c.rows})
+	g.members = append(g.members, Member{Name: name, Size: c.size, SHA256: c.hexDigest(), Rows: c.rows})
 	return nil
 }
 
-// database copies the tables of one moment.
-func (g *gather) database(ctx context.Context, name string, db Source) (int64, error) {
+// collectDatabase copies all tables of a database as of one moment, and returns
+// the version of its schema.
+func (g *collector) collectDatabase(ctx context.Context, name string, db Source) (int64, error) {
 	version, err := db.Version(ctx)
 	if err != nil {
 		return 0, err
@@ -232,9 +244,9 @@ func (g *gather) database(ctx context.Context, name string, db Source) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	slices.Sort(tables) // the same rows make the same archive
+	slices.Sort(tables) // so that the same rows make the same archive
 	for _, table := range tables {
-		err := g.member(name+"/"+table+tableSuffix, func(w *counter) error {
+		err := g.addMember(name+"/"+table+tableSuffix, func(w *memberWriter) error {
 			rows, err := db.Rows(ctx, tx, table)
 			if err != nil {
 				return err
@@ -250,9 +262,9 @@ func (g *gather) database(ctx context.Context, name string, db Source) (int64, e
 	return version, nil
 }
 
-// pack writes the archive: the manifest, its authentication code, then everything
-// in its order. It gives the id of the key that authenticates.
-func pack(w io.Writer, dir string, m Manifest, a Authenticator) (keyID string, err error) {
+// writeArchive writes the manifest, its MAC and then all members, in their order.
+// It returns the id of the key that made the MAC.
+func writeArchive(w io.Writer, dir string, m Manifest, a Authenticator) (keyID string, err error) {
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)
 	text, err := json.MarshalIndent(m, "", "  ")

@@ -1,15 +1,22 @@
-// Package backup copies an instance that may be running into one archive, and
-// makes an instance of such an archive again. It stands on the ground, beside
-// what it copies: app hands it databases (package store's Raw) and folders, the
-// CLI says when.
+// Package backup copies an instance, which may be running, into one archive, and
+// restores an instance from such an archive.
 //
-// An archive is a gzipped tar: a manifest, with the size and SHA-256 of
-// everything else; each table as a file of JSON lines, its columns first; and
-// the files of the folders. Each database is read in one transaction, so it is
-// of one moment, and nobody waits for that. Rows are the same whatever engine
-// they come from, so an archive of one engine can be restored into the other.
+// internal/app passes in the databases (store.Raw) and the folders; internal/cli
+// has the commands. The sealing key of internal/seal authenticates archives.
 //
-// An archive never holds a key file: neither the key that wraps the secrets nor
-// the one that signs the journal's heads. Keep copies of them elsewhere: secrets
-// in the archive are sealed, and cannot be opened without.
+// An archive is a gzipped tar. It contains a manifest with the size and SHA-256
+// of every other member, each table as a file of JSON lines (its columns first),
+// and the files of the folders. Each database is read in one transaction, so its
+// tables are of one moment, and no writer waits for that. Rows do not depend on
+// the engine: an archive of SQLite can be restored into PostgreSQL, and the
+// reverse.
+//
+// An archive never contains a key file: neither the key that wraps the secrets
+// nor the key that signs the journal's heads. Operators must keep copies of them
+// elsewhere, because the secrets in an archive are sealed and cannot be opened
+// without the key.
+//
+// To read the code, begin with manifest.go (what an archive contains), then
+// create.go and restore.go. rows.go is the format of tables, and authenticate.go
+// the authentication code of an archive.
 package backup

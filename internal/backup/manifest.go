@@ -13,28 +13,28 @@ import (
 // manifestName is the first member of an archive.
 const manifestName = "manifest.json"
 
-// Versions of the archive's form: in the second, the code that authenticates the
-// manifest follows it.
+// The versions of the archive format. In the second, a MAC follows the manifest.
 const (
 	formatPlain         = 1
 	formatAuthenticated = 2
 )
 
-// keysNote says in every manifest what is not in the archive.
+// keysNote says in every manifest what the archive does not contain.
 const keysNote = "This backup holds no key files. To use it, put copies of seal.key (or set JUNCTOR_SEAL_KEY) and heads/signing.key into the data directory."
 
-// Manifest says what an archive holds.
+// Manifest describes the content of an archive.
 type Manifest struct {
-	Format    int              `json:"format"`
-	Version   string           `json:"version"` // of the Junctor that made it
-	Engine    string           `json:"engine"`
-	CreatedAt time.Time        `json:"created_at"`
-	Schemas   map[string]int64 `json:"schemas"` // of each database
-	Keys      string           `json:"keys"`
-	Members   []Member         `json:"members"`
+	Format    int       `json:"format"`
+	Version   string    `json:"version"` // of the Junctor that made it
+	Engine    string    `json:"engine"`
+	CreatedAt time.Time `json:"created_at"`
+	// Version of the schema, by database.
+	Schemas map[string]int64 `json:"schemas"`
+	Keys    string           `json:"keys"`
+	Members []Member         `json:"members"`
 
-	// SealKey is the id of the sealing key under which the manifest is
-	// authenticated; "" when it is not. It stands beside the manifest, not in it.
+	// SealKey is the id of the sealing key that authenticates the manifest; "" if
+	// it is not authenticated. It is stored beside the manifest, not in it.
 	SealKey string `json:"-"`
 }
 
@@ -46,54 +46,57 @@ type Member struct {
 	Rows   int64  `json:"rows,omitempty"`
 }
 
-// Source is a database to be copied.
+// Source is a database to copy. store.Raw implements it.
 type Source interface {
-	// Version is the version of its schema; 0 where it has none.
+	// Version returns the version of its schema; 0 if it has none.
 	Version(ctx context.Context) (int64, error)
-	// Snapshot begins a transaction that sees one moment.
+	// Snapshot begins a transaction that sees the database at one moment.
 	Snapshot(ctx context.Context) (*sql.Tx, error)
-	// Tables lists its tables.
+	// Tables returns the names of its tables.
 	Tables(ctx context.Context, tx *sql.Tx) ([]string, error)
 	// Rows reads a table, always in the same order.
 	Rows(ctx context.Context, tx *sql.Tx, table string) (*sql.Rows, error)
 }
 
-// Target is a database to be filled.
+// Target is a database to restore into. store.Raw implements it.
 type Target interface {
-	// Version is the version of its schema; 0 where it has none.
+	// Version returns the version of its schema; 0 if it has none.
 	Version(ctx context.Context) (int64, error)
-	// MigrateTo makes the tables of a version, or brings them to it; 0 is the
-	// newest.
+	// MigrateTo creates the tables of a version, or migrates them to it; 0 stands
+	// for the newest version.
 	MigrateTo(ctx context.Context, version int64) error
+	// Begin begins the transaction that Clear and Fill write in.
 	Begin(ctx context.Context) (*sql.Tx, error)
-	// Clear empties all tables and lists them, each after those it refers to.
+	// Clear empties all tables and returns their names, each after the tables
+	// that it refers to.
 	Clear(ctx context.Context, tx *sql.Tx) ([]string, error)
 	// Fill adds rows to a table.
 	Fill(ctx context.Context, tx *sql.Tx, table string, columns []string, rows iter.Seq2[[]any, error]) error
 }
 
-// Folder is a folder whose files are copied. Folders below it are not, and
-// neither are key files, locks and what is hidden.
+// Folder is a folder whose files are copied. Subfolders, key files, locks and
+// hidden files are not copied.
 type Folder struct {
 	Name string // in the archive
 	Path string
-	// Early folders are copied before the databases, the others after them: what
-	// is copied later may know more, never less.
+	// Early folders are copied before the databases, the others after them. A
+	// later copy may contain more records than an earlier one, never fewer.
 	Early bool
-	// Lines says that files grow by lines: a last one that is not whole is left
+	// Lines says that files grow line by line. An incomplete last line is left
 	// out.
 	Lines bool
 }
 
-// private says that a file of a folder is none of a backup's business.
-func private(name string) bool {
+// isExcluded reports whether a file of a folder must not be in a backup.
+func isExcluded(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".key") || name == "lock" || strings.HasSuffix(name, ".lock")
 }
 
-// plain says that a name can be a member's: two segments, nothing that leads
-// elsewhere.
-func plain(name string) bool {
+// isValidMemberName reports whether a name can be a member: exactly two segments,
+// and nothing that leads out of the folder. It protects Restore from a hostile
+// archive.
+func isValidMemberName(name string) bool {
 	folder, file, ok := strings.Cut(name, "/")
 	return ok && fs.ValidPath(name) && path.Clean(name) == name && folder != "" && file != "" && !strings.ContainsAny(name, "\\:\x00") &&
-		!strings.Contains(file, "/") && !private(file)
+		!strings.Contains(file, "/") && !isExcluded(file)
 }

@@ -19,71 +19,77 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// RestoreOptions say where an archive goes.
+// RestoreOptions say where an archive is restored to.
 type RestoreOptions struct {
-	Databases map[string]Target // by name; without tables
-	Folders   map[string]string // paths by name; absent, or empty but for key files
-	Temp      string            // where the archive is unpacked; "" is the system's temporary folder
+	// By name; they must have no tables.
+	Databases map[string]Target
+	// Paths by name; they must be missing, or empty except for key files.
+	Folders map[string]string
+	// Where the archive is unpacked; default: the system's temporary folder.
+	Temp string
 
-	// Authenticator checks who made the archive; nil knows no key, and then nothing
-	// is restored unless Unverified is set.
+	// Authenticator checks the origin of the archive. Without one, nothing is
+	// restored unless Unverified is set.
 	Authenticator Authenticator
-	// Unverified restores an archive whoever made it.
+	// Unverified restores an archive of any origin.
 	Unverified bool
 }
 
 // maxManifest bounds the manifest in bytes.
 const maxManifest = 64 << 20
 
-// Restore makes an instance of an archive: the databases with the schema that
-// they had, then brought up to date, and the folders. Everything is checked
-// against the manifest before anything is touched. Errors: invalid when the
-// archive is damaged, is none or is not authentic, conflict when there is something where it
-// should go, or a newer Junctor made it.
+// Restore restores an instance from an archive: the databases, with their former
+// schema and then migrated to the newest, and the folders. It checks everything
+// against the manifest before it changes anything.
+//
+// The error is CodeInvalid if the archive is damaged, is not an archive or is not
+// authentic. It is CodeConflict if the target is not empty, or a newer Junctor
+// made the archive.
 func Restore(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error) {
 	dir, err := os.MkdirTemp(o.Temp, "junctor-restore-")
 	if err != nil {
-		return Manifest{}, fault(ctx, err, "the backup has no place to be unpacked")
+		return Manifest{}, wrapError(ctx, err, "the backup has no place to be unpacked")
 	}
 	defer os.RemoveAll(dir)
-	m, err := unpack(ctx, r, dir, o)
+	m, err := readArchive(ctx, r, dir, o)
 	if err != nil {
-		return Manifest{}, fault(ctx, err, "the backup could not be unpacked")
+		return Manifest{}, wrapError(ctx, err, "the backup could not be unpacked")
 	}
-	if err := vacant(ctx, m, o); err != nil {
-		return m, fault(ctx, err, "it could not be told whether there is room for the backup")
+	if err := checkVacant(ctx, m, o); err != nil {
+		return m, wrapError(ctx, err, "it could not be told whether there is room for the backup")
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Schemas)) {
-		if err := refill(ctx, dir, m, name, o.Databases[name]); err != nil {
-			return m, fault(ctx, err, "the "+name+" database could not be restored; empty it before you try again")
+		if err := restoreDatabase(ctx, dir, m, name, o.Databases[name]); err != nil {
+			return m, wrapError(ctx, err, "the "+name+" database could not be restored; empty it before you try again")
 		}
 	}
 	for _, member := range m.Members {
 		folder, file, _ := strings.Cut(member.Name, "/")
 		if path, ok := o.Folders[folder]; ok {
-			if err := place(filepath.Join(dir, folder, file), filepath.Join(path, file)); err != nil {
-				return m, fault(ctx, err, "the folder "+path+" could not be restored; empty it before you try again")
+			if err := copyFile(filepath.Join(dir, folder, file), filepath.Join(path, file)); err != nil {
+				return m, wrapError(ctx, err, "the folder "+path+" could not be restored; empty it before you try again")
 			}
 		}
 	}
 	return m, nil
 }
 
-// Verify reads an archive and checks all of it, as Restore does before it touches
-// anything. Of the options it needs those of authentication.
+// Verify reads an archive and checks all of it, as Restore does before it changes
+// anything. It uses only the options for authentication.
 func Verify(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error) {
-	m, err := unpack(ctx, r, "", o)
+	m, err := readArchive(ctx, r, "", o)
 	if err != nil {
-		return Manifest{}, fault(ctx, err, "the backup could not be read")
+		return Manifest{}, wrapError(ctx, err, "the backup could not be read")
 	}
 	return m, nil
 }
 
-// unpack reads an archive into a folder, and checks all of it; "" keeps nothing.
-func unpack(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (Manifest, error) {
+// readArchive reads an archive into a folder and checks all of it. If dir is "",
+// it only checks.
+func readArchive(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (Manifest, error) {
 	zip, err := gzip.NewReader(r)
 	if err != nil {
-		return Manifest{}, damaged("it is no gzip file", err)
+		return Manifest{}, damagedError("it is no gzip file", err)
 	}
 	in := tar.NewReader(zip)
 	m, err := readManifest(in, o)
@@ -96,16 +102,16 @@ func unpack(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (Man
 		}
 		head, err := in.Next()
 		if err != nil {
-			return m, damaged(want.Name+" is missing", err)
+			return m, damagedError(want.Name+" is missing", err)
 		}
 		if head.Name != want.Name || head.Typeflag != tar.TypeReg || head.Size != want.Size {
-			return m, damaged(fmt.Sprintf("there is %q instead of %s", head.Name, want.Name), nil)
+			return m, damagedError(fmt.Sprintf("there is %q instead of %s", head.Name, want.Name), nil)
 		}
-		g := gather{dir: dir, discard: dir == ""}
-		err = g.member(want.Name, func(w *counter) error {
+		g := collector{dir: dir, discardContent: dir == ""}
+		err = g.addMember(want.Name, func(w *memberWriter) error {
 			_, err := io.Copy(w, in) //nolint:gosec // of the size that the manifest says
 			if err != nil {
-				return damaged(want.Name+" is not whole", err)
+				return damagedError(want.Name+" is not whole", err)
 			}
 			return nil
 		})
@@ -113,32 +119,32 @@ func unpack(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (Man
 			return m, err
 		}
 		if got := g.members[0]; got.SHA256 != want.SHA256 || got.Size != want.Size {
-			return m, damaged(want.Name+" is not what the manifest says", nil)
+			return m, damagedError(want.Name+" is not what the manifest says", nil)
 		}
 	}
 	if _, err := in.Next(); !errors.Is(err, io.EOF) {
-		return m, damaged("something follows what the manifest lists", err)
+		return m, damagedError("something follows what the manifest lists", err)
 	}
 	if _, err := io.Copy(io.Discard, zip); err != nil { //nolint:gosec // nothing is kept; the checksum at the end is checked
-		return m, damaged("its end is not whole", err)
+		return m, damagedError("its end is not whole", err)
 	}
 	return m, nil
 }
 
-// readManifest reads the manifest and, before anything is believed of it but its
-// form, checks who made it.
+// readManifest reads the manifest. It checks the origin before it trusts anything
+// but the format.
 func readManifest(in *tar.Reader, o RestoreOptions) (Manifest, error) {
 	head, err := in.Next()
 	if err != nil || head.Name != manifestName || head.Size > maxManifest {
-		return Manifest{}, damaged("it does not begin with a manifest", err)
+		return Manifest{}, damagedError("it does not begin with a manifest", err)
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxManifest))
 	if err != nil {
-		return Manifest{}, damaged("its manifest is not whole", err)
+		return Manifest{}, damagedError("its manifest is not whole", err)
 	}
 	var m Manifest
 	if err := json.Unmarshal(text, &m); err != nil {
-		return Manifest{}, damaged("its manifest cannot be read", err)
+		return Manifest{}, damagedError("its manifest cannot be read", err)
 	}
 	if m.Format != formatPlain && m.Format != formatAuthenticated {
 		return Manifest{}, junctor.Errorf(junctor.CodeConflict, "the backup has the form %d, and this Junctor knows up to %d: use the Junctor %s that made it", m.Format, formatAuthenticated, m.Version)
@@ -149,7 +155,7 @@ func readManifest(in *tar.Reader, o RestoreOptions) (Manifest, error) {
 			return Manifest{}, err
 		}
 	}
-	if err := authenticate(o, text, code, m.Format == formatPlain); err != nil {
+	if err := checkAuthenticity(o, text, code, m.Format == formatPlain); err != nil {
 		return Manifest{}, err
 	}
 	if !o.Unverified {
@@ -157,20 +163,22 @@ func readManifest(in *tar.Reader, o RestoreOptions) (Manifest, error) {
 	}
 	seen := map[string]bool{}
 	for _, member := range m.Members {
-		if !plain(member.Name) || seen[member.Name] || member.Size < 0 {
-			return Manifest{}, damaged(fmt.Sprintf("its manifest lists %q", member.Name), nil)
+		if !isValidMemberName(member.Name) || seen[member.Name] || member.Size < 0 {
+			return Manifest{}, damagedError(fmt.Sprintf("its manifest lists %q", member.Name), nil)
 		}
 		seen[member.Name] = true
 	}
 	return m, nil
 }
 
-func damaged(why string, err error) error {
+// damagedError says that a file is not a usable archive, and why.
+func damagedError(why string, err error) error {
 	return &junctor.Error{Code: junctor.CodeInvalid, Message: "the backup is damaged, or is none: " + why, Cause: err}
 }
 
-// vacant checks that everything has a place to go, and that nothing is there.
-func vacant(ctx context.Context, m Manifest, o RestoreOptions) error {
+// checkVacant checks that every part of the archive has a target, and that the
+// targets are empty.
+func checkVacant(ctx context.Context, m Manifest, o RestoreOptions) error {
 	for name := range m.Schemas {
 		db := o.Databases[name]
 		if db == nil {
@@ -205,9 +213,9 @@ func vacant(ctx context.Context, m Manifest, o RestoreOptions) error {
 	return nil
 }
 
-// refill makes a database with the schema it had, fills it and brings it up to
-// date.
-func refill(ctx context.Context, dir string, m Manifest, name string, db Target) error {
+// restoreDatabase creates a database with its former schema, fills it in one
+// transaction and migrates it to the newest schema.
+func restoreDatabase(ctx context.Context, dir string, m Manifest, name string, db Target) error {
 	if err := db.MigrateTo(ctx, m.Schemas[name]); err != nil {
 		return err
 	}
@@ -220,7 +228,7 @@ func refill(ctx context.Context, dir string, m Manifest, name string, db Target)
 	if err != nil {
 		return err
 	}
-	tables := map[string]bool{} // that the archive has
+	tables := map[string]bool{} // tables of the archive
 	for _, member := range m.Members {
 		if database, file, _ := strings.Cut(member.Name, "/"); database == name {
 			tables[strings.TrimSuffix(file, tableSuffix)] = true
@@ -228,15 +236,15 @@ func refill(ctx context.Context, dir string, m Manifest, name string, db Target)
 	}
 	for _, table := range order {
 		if !tables[table] {
-			return damaged("it has no table "+table+" of the "+name+" database", nil)
+			return damagedError("it has no table "+table+" of the "+name+" database", nil)
 		}
 		delete(tables, table)
-		if err := fill(ctx, tx, db, name+"/"+table+tableSuffix, dir, table); err != nil {
+		if err := fillTable(ctx, tx, db, name+"/"+table+tableSuffix, dir, table); err != nil {
 			return err
 		}
 	}
 	for table := range tables {
-		return damaged("it has a table "+table+" that the "+name+" database does not have", nil)
+		return damagedError("it has a table "+table+" that the "+name+" database does not have", nil)
 	}
 	if err := tx.Commit(); err != nil {
 		return err
@@ -244,7 +252,8 @@ func refill(ctx context.Context, dir string, m Manifest, name string, db Target)
 	return db.MigrateTo(ctx, 0)
 }
 
-func fill(ctx context.Context, tx *sql.Tx, db Target, member, dir, table string) error {
+// fillTable adds the rows of a member to a table.
+func fillTable(ctx context.Context, tx *sql.Tx, db Target, member, dir, table string) error {
 	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(member)))
 	if err != nil {
 		return err
@@ -257,8 +266,8 @@ func fill(ctx context.Context, tx *sql.Tx, db Target, member, dir, table string)
 	return db.Fill(ctx, tx, table, columns, rows)
 }
 
-// place copies a file to where it belongs.
-func place(from, to string) error {
+// copyFile copies a file to its place, which must not exist yet.
+func copyFile(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}

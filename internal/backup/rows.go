@@ -17,45 +17,52 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// tableSuffix ends the names of members that are tables.
 const tableSuffix = ".jsonl"
 
-// maxRow bounds a line that is read back.
+// maxRow bounds a line of a table in bytes.
 const maxRow = 256 << 20
 
-// counter writes a member, and notes what the manifest says of it.
-type counter struct {
+// memberWriter writes a member and counts what the manifest says about it.
+type memberWriter struct {
 	buf  *bufio.Writer
 	hash hash.Hash
 	size int64
 	rows int64
 }
 
-func newCounter(w io.Writer) *counter {
-	return &counter{buf: bufio.NewWriterSize(w, 64<<10), hash: sha256.New()}
+func newMemberWriter(w io.Writer) *memberWriter {
+	return &memberWriter{buf: bufio.NewWriterSize(w, 64<<10), hash: sha256.New()}
 }
 
-func (c *counter) Write(p []byte) (int, error) {
+// Write implements io.Writer.
+func (c *memberWriter) Write(p []byte) (int, error) {
 	n, err := c.buf.Write(p)
 	c.hash.Write(p[:n])
 	c.size += int64(n)
 	return n, err
 }
 
-func (c *counter) flush() error { return c.buf.Flush() }
-func (c *counter) sum() string  { return hex.EncodeToString(c.hash.Sum(nil)) }
+func (c *memberWriter) flush() error      { return c.buf.Flush() }
+func (c *memberWriter) hexDigest() string { return hex.EncodeToString(c.hash.Sum(nil)) }
 
-// A row is a JSON array. Integers are numbers, text is a string, NULL is null;
-// bytes, and text that is no UTF-8, are objects.
 type (
-	blob struct {
+	// bytesValue stands for bytes in a row.
+	//
+	// A row is a JSON array. Integers are numbers, text is a string and NULL is
+	// null. Bytes, and text that is not UTF-8, are objects.
+	bytesValue struct {
 		Bytes []byte `json:"bytes"`
 	}
-	oddText struct {
+	// nonUTF8Text stands for text that is not UTF-8, which a JSON string cannot
+	// hold.
+	nonUTF8Text struct {
 		Text []byte `json:"text"`
 	}
 )
 
-// writeRows writes the names of the columns, then the rows, a line each.
+// writeRows writes the names of the columns and then the rows, one line each. It
+// returns the number of rows.
 func writeRows(w io.Writer, rows *sql.Rows) (n int64, err error) {
 	columns, err := rows.Columns()
 	if err != nil {
@@ -75,7 +82,7 @@ func writeRows(w io.Writer, rows *sql.Rows) (n int64, err error) {
 			return n, err
 		}
 		for i, v := range values {
-			if values[i], err = encode(v); err != nil {
+			if values[i], err = encodeValue(v); err != nil {
 				return n, fmt.Errorf("column %s: %w", columns[i], err)
 			}
 		}
@@ -87,22 +94,24 @@ func writeRows(w io.Writer, rows *sql.Rows) (n int64, err error) {
 	return n, rows.Err()
 }
 
-func encode(v any) (any, error) {
+// encodeValue returns a column's value in the form in which JSON keeps it
+// exactly. Types that the schemas do not use are an error.
+func encodeValue(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, int64:
 		return v, nil
 	case string:
 		if !utf8.ValidString(v) {
-			return oddText{[]byte(v)}, nil
+			return nonUTF8Text{[]byte(v)}, nil
 		}
 		return v, nil
 	case []byte:
-		return blob{base64Bytes(v)}, nil
+		return bytesValue{base64Bytes(v)}, nil
 	}
 	return nil, fmt.Errorf("a %T cannot be copied", v)
 }
 
-// base64Bytes is b, never nil: that would be null.
+// base64Bytes returns b, but never nil, which would become null.
 func base64Bytes(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -110,19 +119,20 @@ func base64Bytes(b []byte) []byte {
 	return b
 }
 
-// readRows gives the columns and rows of a member.
+// readRows returns the columns and rows of a member. The rows end with an error
+// if a line cannot be read.
 func readRows(name string, r io.Reader) ([]string, iter.Seq2[[]any, error], error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), maxRow)
 	var columns []string
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &columns) != nil || len(columns) == 0 {
-		return nil, nil, badMember(name, 1, lines.Err())
+		return nil, nil, badMemberError(name, 1, lines.Err())
 	}
 	return columns, func(yield func([]any, error) bool) {
 		for n := 2; lines.Scan(); n++ {
-			row, err := decode(lines.Bytes())
+			row, err := decodeRow(lines.Bytes())
 			if err != nil {
-				yield(nil, badMember(name, n, err))
+				yield(nil, badMemberError(name, n, err))
 				return
 			}
 			if !yield(row, nil) {
@@ -130,16 +140,18 @@ func readRows(name string, r io.Reader) ([]string, iter.Seq2[[]any, error], erro
 			}
 		}
 		if err := lines.Err(); err != nil {
-			yield(nil, badMember(name, 0, err))
+			yield(nil, badMemberError(name, 0, err))
 		}
 	}, nil
 }
 
-func badMember(name string, line int, err error) error {
+// badMemberError says which line of a member cannot be read.
+func badMemberError(name string, line int, err error) error {
 	return &junctor.Error{Code: junctor.CodeInvalid, Cause: err, Message: fmt.Sprintf("line %d of %s in the backup cannot be read", line, name)}
 }
 
-func decode(line []byte) ([]any, error) {
+// decodeRow is the inverse of encodeValue for a whole row.
+func decodeRow(line []byte) ([]any, error) {
 	var raw []json.RawMessage
 	if err := json.Unmarshal(line, &raw); err != nil {
 		return nil, err

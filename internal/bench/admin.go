@@ -13,39 +13,40 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// server is what the operator tells an instance of a server.
-type server struct {
+// serverSpec describes a server to add, as the admin API reads it.
+type serverSpec struct {
 	ID      string   `json:"id"`
 	URL     string   `json:"url,omitempty"`
 	Command []string `json:"command,omitempty"`
 }
 
 // addServers adds servers to an instance, as its operator.
-func (r *run) addServers(ctx context.Context, in *instance, all []server) error {
+func (r *benchRun) addServers(ctx context.Context, in *instance, all []serverSpec) error {
 	for _, s := range all {
-		if err := in.ask(ctx, http.MethodPost, "servers", s); err != nil {
-			return r.broken(Junctor, "did not take the server "+s.ID, err)
+		if err := in.requestAdmin(ctx, http.MethodPost, "servers", s); err != nil {
+			return r.processError(Junctor, "did not take the server "+s.ID, err)
 		}
 	}
 	return nil
 }
 
-// switchServer switches a server of an instance on or off.
+// switchServer enables or disables a server of an instance.
 func (in *instance) switchServer(ctx context.Context, id string, on bool) error {
 	state := junctor.StateInactive
 	if on {
 		state = junctor.StateActive
 	}
-	return in.ask(ctx, http.MethodPatch, "servers/"+id, map[string]junctor.ServerState{"state": state})
+	return in.requestAdmin(ctx, http.MethodPatch, "servers/"+id, map[string]junctor.ServerState{"state": state})
 }
 
-// ask sends one request to the admin API, through the operator's socket.
-func (in *instance) ask(ctx context.Context, method, path string, body any) error {
+// requestAdmin sends one request to the admin API, through the operator's socket.
+// A status other than 2xx is an error.
+func (in *instance) requestAdmin(ctx context.Context, method, path string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, "http://junctor/api/v1/"+path, bytes.NewReader(text))
 	if err != nil {

@@ -10,26 +10,30 @@ import (
 	"strconv"
 )
 
-// Limits of an answer, so that a broken server cannot take all memory.
+// These limits keep a broken server from using all memory.
 const (
 	maxAnswer  = 64 << 20
 	maxHeaders = 256
 )
 
-// answer is one HTTP answer, reduced to what a load generator looks at. Its
-// body is valid until the next answer is read into the same buffer.
+// answer is one HTTP response, reduced to what a load generator needs. Its body
+// is valid until the next response is read into the same buffer.
 type answer struct {
-	status  int
+	status int
+	// Of the header Mcp-Session-Id.
 	session string
-	stream  bool // the body is an event stream
-	last    bool // the connection ends with this answer
-	body    []byte
+	// The body is an event stream.
+	isStream bool
+	// The connection ends with this response.
+	closesConn bool
+	body       []byte
 }
 
-// readAnswer reads one HTTP/1.1 answer to a POST or GET, its body into buf.
+// readAnswer reads one HTTP/1.1 response to a POST or GET, its body into buf. It
+// skips interim (1xx) responses.
 func readAnswer(br *bufio.Reader, buf []byte) (answer, error) {
 	for range 8 {
-		a, err := readOne(br, buf[:0])
+		a, err := readOneAnswer(br, buf[:0])
 		if err != nil || a.status >= 200 {
 			return a, err
 		}
@@ -37,12 +41,14 @@ func readAnswer(br *bufio.Reader, buf []byte) (answer, error) {
 	return answer{}, errors.New("more than 8 interim answers")
 }
 
+// framing says how the body of a response is delimited.
 type framing struct {
-	length  int // -1 is unknown
+	length  int // -1 if unknown
 	chunked bool
 }
 
-func readOne(br *bufio.Reader, buf []byte) (answer, error) {
+// readOneAnswer reads one response, which may be an interim one.
+func readOneAnswer(br *bufio.Reader, buf []byte) (answer, error) {
 	var a answer
 	line, err := readLine(br)
 	if err != nil {
@@ -51,11 +57,12 @@ func readOne(br *bufio.Reader, buf []byte) (answer, error) {
 	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
 		return a, fmt.Errorf("bad status line %.40q", line)
 	}
-	if a.status, err = digits(line[9:12], 10, 999); err != nil || a.status < 100 {
+	if a.status, err = parseDigits(line[9:12], 10, 999); err != nil || a.status < 100 {
 		return a, fmt.Errorf("bad status line %.40q", line)
 	}
+	// A server that speaks HTTP/1.0 closes the connection after each response.
 	old := line[7] == '0'
-	a.last = old
+	a.closesConn = old
 	f, err := readHead(br, &a)
 	if err != nil {
 		return a, err
@@ -66,16 +73,17 @@ func readOne(br *bufio.Reader, buf []byte) (answer, error) {
 	switch {
 	case a.status < 200 || a.status == 204 || a.status == 304:
 	case f.chunked:
-		a.body, err = readChunks(br, buf)
+		a.body, err = appendChunks(br, buf)
 	case f.length >= 0:
-		a.body, err = readN(br, buf, f.length)
+		a.body, err = appendBytes(br, buf, f.length)
 	default:
-		a.last = true
-		a.body, err = readToEnd(br, buf)
+		a.closesConn = true
+		a.body, err = appendToEnd(br, buf)
 	}
 	return a, err
 }
 
+// readHead reads the headers up to the empty line. It refuses ambiguous framing.
 func readHead(br *bufio.Reader, a *answer) (framing, error) {
 	f := framing{length: -1}
 	for range maxHeaders {
@@ -89,29 +97,29 @@ func readHead(br *bufio.Reader, a *answer) (framing, error) {
 		}
 		value = bytes.Trim(value, " \t")
 		switch {
-		case named(name, "content-length"):
-			n, err := digits(value, 10, maxAnswer)
+		case equalsFold(name, "content-length"):
+			n, err := parseDigits(value, 10, maxAnswer)
 			if err != nil || f.length >= 0 && n != f.length {
 				return f, fmt.Errorf("bad Content-Length %.40q", value)
 			}
 			f.length = n
-		case named(name, "transfer-encoding"):
-			if !named(value, "chunked") || f.chunked {
+		case equalsFold(name, "transfer-encoding"):
+			if !equalsFold(value, "chunked") || f.chunked {
 				return f, fmt.Errorf("unknown Transfer-Encoding %.40q", value)
 			}
 			f.chunked = true
-		case named(name, "connection"):
-			a.last = a.last || named(value, "close")
-		case named(name, "content-type"):
-			a.stream = bytes.HasPrefix(value, []byte("text/event-stream"))
-		case named(name, "mcp-session-id"):
+		case equalsFold(name, "connection"):
+			a.closesConn = a.closesConn || equalsFold(value, "close")
+		case equalsFold(name, "content-type"):
+			a.isStream = bytes.HasPrefix(value, []byte("text/event-stream"))
+		case equalsFold(name, "mcp-session-id"):
 			a.session = string(value)
 		}
 	}
 	return f, fmt.Errorf("more than %d headers", maxHeaders)
 }
 
-// readLine gives a line without its end; it is valid until the next read.
+// readLine returns a line without its end. It is valid until the next read.
 func readLine(br *bufio.Reader) ([]byte, error) {
 	line, err := br.ReadSlice('\n')
 	if err != nil {
@@ -123,57 +131,61 @@ func readLine(br *bufio.Reader) ([]byte, error) {
 	return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
 }
 
-func readN(br *bufio.Reader, buf []byte, n int) ([]byte, error) {
+// appendBytes appends n bytes of the body to buf.
+func appendBytes(br *bufio.Reader, buf []byte, n int) ([]byte, error) {
 	if len(buf)+n > maxAnswer {
 		return buf, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 	}
-	// Grow as bytes arrive: a length that is only claimed costs no memory.
+	// Grow as bytes arrive, so that a false length costs no memory.
 	for n > 0 {
 		step := min(n, max(1<<20, cap(buf)-len(buf)))
 		at := len(buf)
 		buf = slices.Grow(buf, step)[:at+step]
 		got, err := io.ReadFull(br, buf[at:])
 		if err != nil {
-			return buf[:at+got], unexpected(err)
+			return buf[:at+got], asUnexpectedEOF(err)
 		}
 		n -= step
 	}
 	return buf, nil
 }
 
-func readChunks(br *bufio.Reader, buf []byte) ([]byte, error) {
+// appendChunks appends a chunked body to buf.
+func appendChunks(br *bufio.Reader, buf []byte) ([]byte, error) {
 	for {
 		line, err := readLine(br)
 		if err != nil {
-			return buf, unexpected(err)
+			return buf, asUnexpectedEOF(err)
 		}
 		size, _, _ := bytes.Cut(line, []byte(";"))
-		n, err := digits(bytes.TrimRight(size, " \t"), 16, maxAnswer)
+		n, err := parseDigits(bytes.TrimRight(size, " \t"), 16, maxAnswer)
 		if err != nil {
 			return buf, fmt.Errorf("bad chunk size %.40q", line)
 		}
 		if n == 0 {
 			return buf, readTrailers(br)
 		}
-		if buf, err = readN(br, buf, n); err != nil {
+		if buf, err = appendBytes(br, buf, n); err != nil {
 			return buf, err
 		}
 		if line, err = readLine(br); err != nil || len(line) > 0 {
-			return buf, fmt.Errorf("a chunk does not end where it says: %.40q, %w", line, unexpected(err))
+			return buf, fmt.Errorf("a chunk does not end where it says: %.40q, %w", line, asUnexpectedEOF(err))
 		}
 	}
 }
 
+// readTrailers skips the trailers of a chunked body.
 func readTrailers(br *bufio.Reader) error {
 	for range maxHeaders {
 		if line, err := readLine(br); err != nil || len(line) == 0 {
-			return unexpected(err)
+			return asUnexpectedEOF(err)
 		}
 	}
 	return fmt.Errorf("more than %d trailers", maxHeaders)
 }
 
-func readToEnd(br *bufio.Reader, buf []byte) ([]byte, error) {
+// appendToEnd appends a body that ends with its connection.
+func appendToEnd(br *bufio.Reader, buf []byte) ([]byte, error) {
 	for len(buf) <= maxAnswer {
 		buf = slices.Grow(buf, 4<<10)
 		n, err := br.Read(buf[len(buf):cap(buf)])
@@ -188,8 +200,8 @@ func readToEnd(br *bufio.Reader, buf []byte) ([]byte, error) {
 	return buf, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 }
 
-// digits reads a number without sign, space or underscore.
-func digits(b []byte, base, limit int) (int, error) {
+// parseDigits reads a number without sign, space or underscore, up to limit.
+func parseDigits(b []byte, base, limit int) (int, error) {
 	if len(b) == 0 || len(b) > 16 || b[0] == '+' || b[0] == '-' {
 		return 0, strconv.ErrSyntax
 	}
@@ -200,16 +212,18 @@ func digits(b []byte, base, limit int) (int, error) {
 	return int(n), nil
 }
 
-// unexpected names an end in the middle of an answer for what it is.
-func unexpected(err error) error {
+// asUnexpectedEOF replaces io.EOF in the middle of a response by
+// io.ErrUnexpectedEOF.
+func asUnexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
 }
 
-// named compares without ASCII case and without allocating; want is in lower case.
-func named(b []byte, want string) bool {
+// equalsFold compares without ASCII case and without allocating; want is in lower
+// case.
+func equalsFold(b []byte, want string) bool {
 	if len(b) != len(want) {
 		return false
 	}
@@ -224,10 +238,10 @@ func named(b []byte, want string) bool {
 	return true
 }
 
-// message is the JSON-RPC message of an answer: the body itself, or what the
-// last event of a stream holds.
-func (a answer) message() []byte {
-	if !a.stream {
+// jsonMessage returns the JSON-RPC message of a response: the body itself, or the
+// data of the last event of a stream.
+func (a answer) jsonMessage() []byte {
+	if !a.isStream {
 		return a.body
 	}
 	var last []byte

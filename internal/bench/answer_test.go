@@ -21,10 +21,10 @@ func TestReadAnswer(t *testing.T) {
 		{"length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloREST", answer{status: 200, body: []byte("hello")}, false},
 		{"any case, no reason", "HTTP/1.1 200\r\nCONTENT-length:5\r\nmcp-session-ID:  s1 \r\n\r\nhello", answer{status: 200, session: "s1", body: []byte("hello")}, false},
 		{"chunks, extension, trailer", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nhel\r\n2\r\nlo\r\n0\r\nA: b\r\n\r\n", answer{status: 200, body: []byte("hello")}, false},
-		{"stream", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nContent-Length: 9\r\n\r\ndata: x\n\n", answer{status: 200, stream: true, body: []byte("data: x\n\n")}, false},
-		{"close", "HTTP/1.1 503 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", answer{status: 503, last: true}, false},
-		{"until the end", "HTTP/1.1 200 OK\r\n\r\nhello", answer{status: 200, last: true, body: []byte("hello")}, false},
-		{"HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", answer{status: 200, last: true, body: []byte("x")}, false},
+		{"stream", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nContent-Length: 9\r\n\r\ndata: x\n\n", answer{status: 200, isStream: true, body: []byte("data: x\n\n")}, false},
+		{"close", "HTTP/1.1 503 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", answer{status: 503, closesConn: true}, false},
+		{"until the end", "HTTP/1.1 200 OK\r\n\r\nhello", answer{status: 200, closesConn: true, body: []byte("hello")}, false},
+		{"HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", answer{status: 200, closesConn: true, body: []byte("x")}, false},
 		{"interim", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", answer{status: 202}, false},
 		{"no body by status", "HTTP/1.1 204 No Content\r\n\r\nREST", answer{status: 204}, false},
 		{"nothing", "", answer{}, true},
@@ -74,7 +74,7 @@ func FuzzReadAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = got.message()
+		_ = got.jsonMessage()
 		std, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(in)), &http.Request{Method: http.MethodPost})
 		if err != nil || std.StatusCode < 200 {
 			return
@@ -98,10 +98,10 @@ func TestMessage(t *testing.T) {
 		want string
 	}{
 		{"body", answer{body: []byte(`{"a":1}`)}, `{"a":1}`},
-		{"last event", answer{stream: true, body: []byte(": hi\n\nid: 1\ndata:\n\nevent: message\r\ndata: {\"a\":1}\r\n\r\ndata:{\"b\":2}\n\n")}, `{"b":2}`},
-		{"no event", answer{stream: true, body: []byte(": hi\n\n")}, ``},
+		{"last event", answer{isStream: true, body: []byte(": hi\n\nid: 1\ndata:\n\nevent: message\r\ndata: {\"a\":1}\r\n\r\ndata:{\"b\":2}\n\n")}, `{"b":2}`},
+		{"no event", answer{isStream: true, body: []byte(": hi\n\n")}, ``},
 	} {
-		if got := string(c.a.message()); got != c.want {
+		if got := string(c.a.jsonMessage()); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

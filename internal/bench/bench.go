@@ -1,20 +1,3 @@
-// Package bench is what `junctor bench` runs: it measures the program as a user
-// runs it, with every gate on, beside yardsticks in the same minute on the same
-// machine. It stands outside the data path: cli calls Run, Run starts Junctor, the
-// yardsticks and the load generator as processes of their own through proc (in one
-// process they would share scheduler and garbage collector and flatter the
-// figure), and cli's hidden command hands those over to Child.
-//
-// Junctor stands in front of an upstream that costs next to nothing. Yardsticks:
-// "direct" is that upstream itself, "rev" is httputil.ReverseProxy in front of it,
-// and "ungated" is Junctor as a mere pass-through: what is missing to it is the
-// price of the gates. Beside a built-in tool, "raw" is a bare net/http server that
-// decodes JSON-RPC with encoding/json, and "twin" is Junctor keeping no records.
-//
-// Machines are noisy, so figures are ratios within a round: Junctor is measured
-// between two readings of each yardstick, the rounds are repeated, the more so
-// where strangers kept the machine busy, and the yardstick against itself is
-// printed beside, as the control. Absolute figures are hints.
 package bench
 
 import (
@@ -31,39 +14,62 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// Options says what to measure and how long. The zero value measures the
+// Options say what to measure and for how long. The zero value measures the
 // running program at every point.
 type Options struct {
-	Junctor []string // argv that starts Junctor; default: this program with "up"
-	Child   []string // argv that leads to Child; default: this program with "bench-child"
-	Ungated []string // argv that starts Junctor without gates, in the same environment; default: Child with "ungated"
-	Twin    []string // argv that starts Junctor without records; default: Child with "twin"
-	Env     []string // KEY=VALUE for Junctor and its twins, on top of what Run sets itself
-	Version string   // of Junctor, for the report
+	// Argv that starts Junctor; default: this program with "up".
+	Junctor []string
+	// Argv that leads to Child; default: this program with "bench-child".
+	Child []string
+	// Argv that starts Junctor without checks, in the same environment; default:
+	// Child with "ungated".
+	Ungated []string
+	// Argv that starts Junctor without records; default: Child with "twin".
+	Twin []string
+	// KEY=VALUE for Junctor and its variants, added to what Run sets itself.
+	Env []string
+	// Of Junctor, for the report.
+	Version string
 
-	Only     []string      // what has one of these words in its name, see Names; default all
-	Rounds   int           // at each point; default 8, with Short 3
-	Duration time.Duration // of one reading; default 600 ms, with Short 250 ms
-	Starts   int           // how often a start or a change is timed; default 8, with Short 3
-	Tries    int           // how often a round is measured while strangers disturb it; default 3, with Short 1
-	Few      int           // tools of the short list; default 100
-	Many     int           // tools of the long list; default 5000
+	// Measure only what has one of these words in its name (see Names); default:
+	// all.
+	Only []string
+	// At each point; default 8, with Short 3.
+	Rounds int
+	// Of one reading; default 600 ms, with Short 250 ms.
+	Duration time.Duration
+	// How often a start or a change is timed; default 8, with Short 3.
+	Starts int
+	// How often a round is measured while other processes disturb it; default 3,
+	// with Short 1.
+	Tries int
+	// Tools of the short list; default 100.
+	Few int
+	// Tools of the long list; default 5000.
+	Many int
 
-	Short  bool // a quick look: too few rounds to settle small differences
-	Strict bool // fail at the goals, and where they could not be judged, instead of where it is unbearable
-	Live   bool // progress is a terminal: say what is being done, on a line that is written over
+	// A quick look: too few rounds to show small differences.
+	Short bool
+	// Fail if a goal is missed or could not be judged, not only beyond the
+	// failure limit.
+	Strict bool
+	// Progress is a terminal: show the current step on a line that is
+	// overwritten.
+	Live bool
 }
 
-// Names lists what is measured, for Options.Only.
+// Names returns the names of all measurements, for Options.Only.
 func Names() []string { return allNames(fewTools, manyTools) }
 
+// The default lengths of the two lists.
 const (
 	fewTools  = 100
 	manyTools = 5000
 )
 
-// complete fills in the defaults and refuses what makes no sense.
-func (o Options) complete() (Options, plan, error) {
+// withDefaults fills in the defaults and returns the plan of the run. Values that
+// make no sense are CodeInvalid.
+func (o Options) withDefaults() (Options, plan, error) {
 	if len(o.Junctor) == 0 || len(o.Child) == 0 {
 		self, err := proc.Self()
 		if err != nil {
@@ -97,8 +103,8 @@ func (o Options) complete() (Options, plan, error) {
 	if o.Duration == 0 {
 		o.Duration = duration
 	}
-	if o.Few%servers != 0 || o.Many%servers != 0 || o.Few >= o.Many {
-		return o, plan{}, junctor.Errorf(junctor.CodeInvalid, "the numbers of tools are shared by %d servers, and the first is the smaller", servers)
+	if o.Few%serverCount != 0 || o.Many%serverCount != 0 || o.Few >= o.Many {
+		return o, plan{}, junctor.Errorf(junctor.CodeInvalid, "the numbers of tools are shared by %d servers, and the first is the smaller", serverCount)
 	}
 	p := newPlan(o.Few, o.Many, o.Only)
 	if len(p.names) == 0 {
@@ -107,10 +113,11 @@ func (o Options) complete() (Options, plan, error) {
 	return o, p, nil
 }
 
-// Run measures and reports; progress gets a line now and then. The report is
-// whole or there is an error: a measurement that was cut short proves nothing.
+// Run measures and returns the report. It writes a line to progress from time to
+// time. The report is complete, or there is an error: an interrupted measurement
+// proves nothing.
 func Run(ctx context.Context, opt Options, progress io.Writer) (*Report, error) {
-	opt, plan, err := opt.complete()
+	opt, plan, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -119,15 +126,15 @@ func Run(ctx context.Context, opt Options, progress io.Writer) (*Report, error) 
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot make a temporary directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	r := &run{
-		opt: opt, plan: plan, dir: dir, progress: progress, key: randomKey(),
+	r := &benchRun{
+		options: opt, plan: plan, dir: dir, progress: progress, key: randomKey(),
 		report: &Report{
 			Date: time.Now().UTC().Truncate(time.Second), Version: opt.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
-			CPU: processor(), CPUs: runtime.NumCPU(), Rounds: opt.Rounds, Duration: opt.Duration, Strict: opt.Strict,
+			CPU: processorName(), CPUs: runtime.NumCPU(), Rounds: opt.Rounds, Duration: opt.Duration, Strict: opt.Strict,
 		},
 	}
-	err = r.all(ctx)
-	r.step("")
+	err = r.measureAll(ctx)
+	r.showProgress("")
 	if ctx.Err() != nil {
 		return nil, junctor.AsError(ctx.Err())
 	}
@@ -137,80 +144,85 @@ func Run(ctx context.Context, opt Options, progress io.Writer) (*Report, error) 
 	return r.report, nil
 }
 
-// run is the state of one Run.
-type run struct {
-	opt      Options
-	plan     plan
-	dir      string
-	key      string // Junctor's admin key while it is measured
+// benchRun is the state of one Run.
+type benchRun struct {
+	options Options
+	plan    plan
+	// Temporary directory for data and logs; removed at the end.
+	dir string
+	// Junctor's admin key during the measurement.
+	key      string
 	progress io.Writer
 	report   *Report
-	started  int // processes of the command so far
+	// Processes that the stdio server's command started so far.
+	commandStarts int
 }
 
-func (r *run) all(ctx context.Context) error {
+// measureAll performs the plan and evaluates the report.
+func (r *benchRun) measureAll(ctx context.Context) error {
 	if _, err := proc.Busy(); err != nil {
 		r.report.Notes = append(r.report.Notes, "CPU, memory and the work of strangers were not measured: "+err.Error())
 	}
-	if r.plan.has(nameReady) {
-		if err := r.starts(ctx); err != nil {
+	if r.plan.includes(nameReady) {
+		if err := r.measureStarts(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.calls(ctx); err != nil {
+	if err := r.measureCalls(ctx); err != nil {
 		return err
 	}
-	for _, tools := range []int{r.opt.Few, r.opt.Many} {
-		if err := r.lists(ctx, tools, tools == r.opt.Many); err != nil {
+	for _, tools := range []int{r.options.Few, r.options.Many} {
+		if err := r.measureLists(ctx, tools, tools == r.options.Many); err != nil {
 			return err
 		}
 	}
-	r.report.conclude()
+	r.report.concludeRun()
 	return nil
 }
 
-// calls measures the points that call.
-func (r *run) calls(ctx context.Context) error {
-	points := r.plan.calls()
+// measureCalls measures the points that call tools.
+func (r *benchRun) measureCalls(ctx context.Context) error {
+	points := r.plan.callPoints()
 	if len(points) == 0 {
 		return nil
 	}
-	r.step("starting what is measured")
+	r.showProgress("starting what is measured")
 	s, err := r.startCalls(ctx, points)
 	if err != nil {
 		return err
 	}
-	defer s.stop()
+	defer s.stopAll()
 	for _, p := range points {
-		if err := r.point(ctx, s, p); err != nil {
+		if err := r.measurePoint(ctx, s, p); err != nil {
 			return err
 		}
 	}
-	r.busyMemory()
+	r.reportBusyMemory()
 	return nil
 }
 
-// clear goes back to the beginning of a terminal's line and empties it.
-const clear = "\r\x1b[K"
+// clearLine returns to the beginning of a terminal's line and clears it.
+const clearLine = "\r\x1b[K"
 
-// say tells what was found.
-func (r *run) say(format string, args ...any) {
+// printLine prints a result.
+func (r *benchRun) printLine(format string, args ...any) {
 	line := strings.TrimSuffix(fmt.Sprintf(format, args...), "\n") + "\n"
-	if r.opt.Live {
-		line = clear + line
+	if r.options.Live {
+		line = clearLine + line
 	}
 	_, _ = io.WriteString(r.progress, line)
 }
 
-// step tells a terminal what is being done.
-func (r *run) step(format string, args ...any) {
-	if r.opt.Live {
-		_, _ = io.WriteString(r.progress, clear+fmt.Sprintf(format, args...))
+// showProgress shows on a terminal what is being done.
+func (r *benchRun) showProgress(format string, args ...any) {
+	if r.options.Live {
+		_, _ = io.WriteString(r.progress, clearLine+fmt.Sprintf(format, args...))
 	}
 }
 
-// processor is how the processor names itself; "" where it does not.
-func processor() string {
+// processorName returns the model name of the processor; "" if the system does
+// not say.
+func processorName() string {
 	b, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return ""

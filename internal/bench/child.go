@@ -21,19 +21,20 @@ import (
 //
 //	echo                               the yardstick raw
 //	upstream [-stdio [-mark DIR]] ERA:TOOLS...
-//	                                   MCP servers to stand in front of
-//	rev ADDR...                        a reverse proxy before each address
-//	silent ADDR                        takes connections and never answers
+//	                                   MCP servers behind Junctor
+//	rev ADDR...                        a reverse proxy in front of each address
+//	silent ADDR                        accepts connections and never answers
 //	load                               the load generator
 //
-// A server writes its addresses to the standard output, in one line; load reads a
-// job per line and writes what it measured. Each ends with ctx, or when the
-// standard input ends: so none outlives whoever started it.
+// A server writes its addresses to the standard output, in one line. load reads
+// one job per line and writes its reading. Each ends with ctx or with the
+// standard input, so none outlives the process that started it.
 func Child(ctx context.Context, args []string) error {
-	return child(ctx, args, os.Stdin, os.Stdout)
+	return runChild(ctx, args, os.Stdin, os.Stdout)
 }
 
-func child(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+// runChild is Child with the given standard input and output.
+func runChild(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	const roles = "echo, upstream, rev, silent or load"
 	if len(args) == 0 {
 		return junctor.Errorf(junctor.CodeInvalid, "no role given: use "+roles)
@@ -47,7 +48,7 @@ func child(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	}
 	switch args[0] {
 	case "echo":
-		return serve(ctx, []http.Handler{&echo{}}, in, out)
+		return serveHandlers(ctx, []http.Handler{&echoServer{}}, in, out)
 	case "upstream":
 		return runUpstream(ctx, flags.Args(), *stdio, *mark, in, out)
 	case "rev":
@@ -56,22 +57,22 @@ func child(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 		}
 		handlers := make([]http.Handler, flags.NArg())
 		for i, to := range flags.Args() {
-			handlers[i] = newRev(to)
+			handlers[i] = newReverseProxy(to)
 		}
-		return serve(ctx, handlers, in, out)
+		return serveHandlers(ctx, handlers, in, out)
 	case "silent":
 		if flags.NArg() != 1 {
 			return junctor.Errorf(junctor.CodeInvalid, "silent needs the address that it is silent at")
 		}
-		return silent(ctx, flags.Arg(0), in, out)
+		return serveSilently(ctx, flags.Arg(0), in, out)
 	case "load":
 		return serveLoad(ctx, in, out)
 	}
 	return junctor.Errorf(junctor.CodeInvalid, "unknown role %q: use %s", args[0], roles)
 }
 
-// serve answers on a free port for each handler until ctx or in ends.
-func serve(ctx context.Context, handlers []http.Handler, in io.Reader, out io.Writer) error {
+// serveHandlers serves each handler on a free port until ctx or in ends.
+func serveHandlers(ctx context.Context, handlers []http.Handler, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var serving sync.WaitGroup
@@ -92,23 +93,23 @@ func serve(ctx context.Context, handlers []http.Handler, in io.Reader, out io.Wr
 			}
 		})
 	}
-	return await(ctx, cancel, addresses, in, out)
+	return announceAndWait(ctx, cancel, addresses, in, out)
 }
 
-// silent takes connections at an address and leaves them alone.
-func silent(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
+// serveSilently accepts connections at an address and never answers.
+func serveSilently(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "cannot listen on %s: %w", addr, err)
 	}
-	defer func() { _ = l.Close() }() // the system takes the connections
-	return await(ctx, cancel, []string{addr}, in, out)
+	defer func() { _ = l.Close() }() // the kernel accepts the connections
+	return announceAndWait(ctx, cancel, []string{addr}, in, out)
 }
 
-// await says the addresses and waits until ctx or in ends.
-func await(ctx context.Context, cancel context.CancelCauseFunc, addresses []string, in io.Reader, out io.Writer) error {
+// announceAndWait writes the addresses and waits until ctx or in ends.
+func announceAndWait(ctx context.Context, cancel context.CancelCauseFunc, addresses []string, in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, strings.Join(addresses, " ")); err != nil {
 		cancel(nil)
 		return junctor.Errorf(junctor.CodeUnavailable, "cannot say the address: %w", err)
@@ -134,7 +135,7 @@ func serveLoad(ctx context.Context, in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return junctor.Errorf(junctor.CodeInvalid, "cannot read a job: %w", err)
 		}
-		r, err := j.run(ctx)
+		r, err := j.runLoad(ctx)
 		if err != nil {
 			r.Error = err.Error()
 		}

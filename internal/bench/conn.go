@@ -10,34 +10,39 @@ import (
 	"time"
 )
 
-// endpoint is an MCP door over plain HTTP.
+// endpoint is an MCP endpoint over plain HTTP.
 type endpoint struct {
 	Addr string `json:"addr"` // host:port
 	Path string `json:"path"`
 	Key  string `json:"key,omitempty"` // sent as a bearer token
 }
 
-func (e endpoint) url() string { return "http://" + e.Addr + e.Path }
+// buildURL returns the URL of the endpoint, as serverSpec needs it.
+func (e endpoint) buildURL() string { return "http://" + e.Addr + e.Path }
 
-// conn is one client connection. Requests are prepared bytes and answers are
-// parsed no further than needed: the load generator shares the machine with
-// what it measures. A request is never sent twice.
+// conn is one client connection. Requests are prepared bytes, and responses are
+// parsed no further than needed, because the load generator shares the machine
+// with the process that it measures. A request is never sent twice.
 type conn struct {
-	addr  string
-	nc    net.Conn    // nil while closed
-	leave func() bool // ends the watch over the context
-	br    *bufio.Reader
-	buf   []byte
+	// Address of the server, to dial again.
+	addr    string
+	netConn net.Conn // nil while closed
+	// Stops watching the context.
+	stopWatch func() bool
+	reader    *bufio.Reader
+	// Memory for bodies; grows to the largest.
+	buf []byte
 }
 
-func dial(ctx context.Context, addr string, deadline time.Time) (*conn, error) {
+// dialConn opens a connection. The caller closes it.
+func dialConn(ctx context.Context, addr string, deadline time.Time) (*conn, error) {
 	c := &conn{addr: addr}
 	return c, c.redial(ctx, deadline)
 }
 
-// redial opens the connection anew; its exchanges fail when ctx ends. The
-// deadline is set once for all of them: setting it for each would cost more
-// than parsing the answer.
+// redial opens the connection again. Its exchanges fail when ctx ends. The
+// deadline is set once for all of them: setting it for each would cost more than
+// parsing the response.
 func (c *conn) redial(ctx context.Context, deadline time.Time) error {
 	c.close()
 	d := net.Dialer{Deadline: deadline}
@@ -49,61 +54,62 @@ func (c *conn) redial(ctx context.Context, deadline time.Time) error {
 		_ = nc.Close()
 		return err
 	}
-	c.nc = nc
-	c.leave = context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
-	if c.br == nil {
-		c.br = bufio.NewReaderSize(nc, 64<<10)
+	c.netConn = nc
+	c.stopWatch = context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+	if c.reader == nil {
+		c.reader = bufio.NewReaderSize(nc, 64<<10)
 	}
-	c.br.Reset(nc)
+	c.reader.Reset(nc)
 	return nil
 }
 
+// close closes the connection, if it is open.
 func (c *conn) close() {
-	if c.nc != nil {
-		c.leave()
-		_ = c.nc.Close()
-		c.nc = nil
+	if c.netConn != nil {
+		c.stopWatch()
+		_ = c.netConn.Close()
+		c.netConn = nil
 	}
 }
 
-// exchange sends a whole HTTP request and reads the answer, which is valid
-// until the next exchange.
+// exchange sends a complete HTTP request and reads the response, which is valid
+// until the next exchange. After an error the connection is closed.
 func (c *conn) exchange(req []byte) (answer, error) {
-	if c.nc == nil {
+	if c.netConn == nil {
 		return answer{}, net.ErrClosed
 	}
-	if _, err := c.nc.Write(req); err != nil {
+	if _, err := c.netConn.Write(req); err != nil {
 		c.close()
 		return answer{}, err
 	}
-	a, err := readAnswer(c.br, c.buf)
+	a, err := readAnswer(c.reader, c.buf)
 	if cap(a.body) > cap(c.buf) {
 		c.buf = a.body[:0]
 	}
 	if err != nil {
 		c.close()
-		return a, unexpected(err)
+		return a, asUnexpectedEOF(err)
 	}
-	if a.last {
+	if a.closesConn {
 		c.close()
 	}
 	return a, nil
 }
 
-// session is what the server knows this connection by.
+// session is the state that a connection has with the server.
 type session struct {
 	version string
-	id      string // legacy only
+	id      string // legacy era only
 }
 
-// handshake opens a session in the legacy era; the modern one has none.
+// handshake opens a session in the legacy era; the modern era has none.
 func (c *conn) handshake(e endpoint, version string) (session, error) {
 	s := session{version: version}
 	if version >= versionModern {
 		return s, nil
 	}
 	hello := fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}}`, version, clientInfo)
-	a, err := c.exchange(post(e, session{}, "", "", []byte(hello)))
+	a, err := c.exchange(buildPost(e, session{}, "", "", []byte(hello)))
 	if err != nil {
 		return s, fmt.Errorf("initialize: %w", err)
 	}
@@ -112,11 +118,11 @@ func (c *conn) handshake(e endpoint, version string) (session, error) {
 			ProtocolVersion string `json:"protocolVersion"`
 		} `json:"result"`
 	}
-	if err := json.Unmarshal(a.message(), &m); err != nil || a.status != 200 || m.Result == nil {
+	if err := json.Unmarshal(a.jsonMessage(), &m); err != nil || a.status != 200 || m.Result == nil {
 		return s, fmt.Errorf("initialize: status %d, answer %.200q", a.status, a.body)
 	}
 	s.version, s.id = m.Result.ProtocolVersion, a.session
-	a, err = c.exchange(post(e, s, "", "", []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)))
+	a, err = c.exchange(buildPost(e, s, "", "", []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)))
 	if err != nil {
 		return s, fmt.Errorf("notifications/initialized: %w", err)
 	}
@@ -126,15 +132,15 @@ func (c *conn) handshake(e endpoint, version string) (session, error) {
 	return s, nil
 }
 
-// clientInfo is how the load generator presents itself.
+// clientInfo is how the load generator introduces itself.
 const clientInfo = `{"name":"junctor-bench","version":"1"}`
 
-// meta is what each request of the modern era carries.
-const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + versionModern + `","io.modelcontextprotocol/clientInfo":` + clientInfo + `,"io.modelcontextprotocol/clientCapabilities":{}}`
+// modernMeta is the _meta of each request of the modern era.
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + versionModern + `","io.modelcontextprotocol/clientInfo":` + clientInfo + `,"io.modelcontextprotocol/clientCapabilities":{}}`
 
-// post makes a whole HTTP request. method and name go into the headers of the
-// modern era, which repeat what the body says.
-func post(e endpoint, s session, method, name string, body []byte) []byte {
+// buildPost returns a complete HTTP request. method and name go into the headers
+// of the modern era, which repeat values of the body.
+func buildPost(e endpoint, s session, method, name string, body []byte) []byte {
 	b := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n", e.Path, e.Addr)
 	header := func(name, value string) {
 		if value != "" {

@@ -2,37 +2,40 @@ package bench
 
 import "fmt"
 
-// band is how far a yardstick may seem to differ from itself before a
-// measurement beside it says nothing.
+// A measurement is inconclusive if the yardstick seems to differ from itself by
+// more than this.
 const (
-	bandLow  = 0.8
-	bandHigh = 1.25
+	controlLow  = 0.8
+	controlHigh = 1.25
 )
 
-// Verdict is how a value stands to its goal.
+// Verdict is the result of comparing a value with its goal.
 type Verdict string
 
-// Verdicts.
+// The verdicts.
 const (
 	OK           Verdict = "ok"
 	Miss         Verdict = "miss"         // beyond the goal
-	Fail         Verdict = "FAIL"         // beyond what is bearable
-	Inconclusive Verdict = "inconclusive" // not measured, or the control lies outside 0.8 to 1.25
+	Fail         Verdict = "FAIL"         // beyond the failure limit
+	Inconclusive Verdict = "inconclusive" // not measured, or the control is outside 0.8 to 1.25
 )
 
-// Goal is what a value is judged by. One of AtMost and AtLeast is set.
+// Goal is what a value is judged by. Exactly one of AtMost and AtLeast is set.
 type Goal struct {
 	Measure Measure `json:"measure,omitempty"` // of a point
-	Against string  `json:"against,omitempty"` // the yardstick that it is a part of
+	// The yardstick of the ratio.
+	Against string `json:"against,omitempty"`
+	// AtMost is a limit for times, memory and CPU. AtLeast is one for throughput.
 	AtMost  float64 `json:"at_most,omitempty"`
 	AtLeast float64 `json:"at_least,omitempty"`
-	Fails   float64 `json:"fails_beyond"`
+	Fails   float64 `json:"fails_beyond"` // the failure limit
 }
 
-// judge compares a median with the goal; control may be nil where there is none.
-func (g Goal) judge(value Stat, control *Stat) Verdict {
+// judgeValue compares a median with the goal. control may be nil if there is
+// none.
+func (g Goal) judgeValue(value Stat, control *Stat) Verdict {
 	switch {
-	case value.N == 0, control != nil && (control.N == 0 || control.Median < bandLow || control.Median > bandHigh):
+	case value.N == 0, control != nil && (control.N == 0 || control.Median < controlLow || control.Median > controlHigh):
 		return Inconclusive
 	case g.AtLeast > 0 && value.Median >= g.AtLeast, g.AtLeast == 0 && value.Median <= g.AtMost:
 		return OK
@@ -42,26 +45,33 @@ func (g Goal) judge(value Stat, control *Stat) Verdict {
 	return Miss
 }
 
-func (g Goal) text() string {
+// formatLimit returns the goal as text, such as ">= 0.9".
+func (g Goal) formatLimit() string {
 	if g.AtLeast > 0 {
 		return fmt.Sprintf(">= %g", g.AtLeast)
 	}
 	return fmt.Sprintf("<= %g", g.AtMost)
 }
 
-// Line is one value with its goal and how it stands to it.
+// Line is one value with its goal and verdict.
 type Line struct {
-	Name      string  `json:"name"`
-	Metric    string  `json:"metric"` // what the value is, with its unit
-	Value     Stat    `json:"value"`
-	Control   *Stat   `json:"control,omitempty"` // the yardstick against itself
-	Goal      *Goal   `json:"goal,omitempty"`    // nil: a value for comparison
-	Verdict   Verdict `json:"verdict,omitempty"`
-	Disturbed bool    `json:"disturbed,omitempty"` // strangers kept the machine busy meanwhile
+	// Name of the point or of the figure.
+	Name string `json:"name"`
+	// What the value is, with its unit.
+	Metric string `json:"metric"`
+	// The median and range over all rounds, or of a single figure.
+	Value Stat `json:"value"`
+	// The yardstick compared with itself.
+	Control *Stat `json:"control,omitempty"`
+	// Nil for a value that is only for comparison.
+	Goal    *Goal   `json:"goal,omitempty"`
+	Verdict Verdict `json:"verdict,omitempty"`
+	// Other processes kept the machine busy meanwhile.
+	Disturbed bool `json:"disturbed,omitempty"`
 }
 
-// decimals are those that the metric's values have.
-func (l Line) decimals() int {
+// decimalPlaces returns how many decimal places the value is printed with.
+func (l Line) decimalPlaces() int {
 	if l.Goal != nil && l.Goal.Measure != "" {
 		return 2
 	}

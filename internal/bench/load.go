@@ -10,46 +10,61 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// job is one measurement, as the load process is asked for it.
+// job is one measurement, as the load process receives it.
 type job struct {
-	Endpoint endpoint      `json:"endpoint"`
-	Version  string        `json:"version"`
-	Method   string        `json:"method"`
-	Tool     string        `json:"tool"`
-	Argument string        `json:"argument"` // the tool's text argument
-	ArgBytes int           `json:"arg_bytes"`
-	Conns    int           `json:"conns"`
-	Run      string        `json:"run"` // unique to this measurement
+	Endpoint endpoint `json:"endpoint"`
+	Version  string   `json:"version"`
+	Method   string   `json:"method"`
+	Tool     string   `json:"tool"`
+	// Name of the tool's text argument.
+	Argument string `json:"argument"`
+	// Length of the text argument.
+	ArgBytes int `json:"arg_bytes"`
+	Conns    int `json:"conns"`
+	// Unique to this measurement.
+	Run string `json:"run"`
+	// Calls during the warm-up are counted, but not timed.
 	Warmup   time.Duration `json:"warmup"`
 	Duration time.Duration `json:"duration"`
-	PID      int           `json:"pid"` // the server's; 0 is not to be looked at
+	// Of the server; 0 to measure neither CPU nor memory.
+	PID int `json:"pid"`
 }
 
-// reading is what one measurement gave. Times are in microseconds.
+// reading is the result of one measurement. Times are in microseconds.
 type reading struct {
-	Calls     int     `json:"calls"` // right answers within the measured time
+	// Right answers within the measured time.
+	Calls     int     `json:"calls"`
 	PerSecond float64 `json:"per_second"`
 	P50       float64 `json:"p50"`
 	P99       float64 `json:"p99"`
-	CPU       float64 `json:"cpu"` // of the server's process tree, per answer, until it rests; 0 is not measured
-	RSS       float64 `json:"rss"` // the highest seen, bytes; 0 is not measured
-	Answers   Answers `json:"answers"`
-	Error     string  `json:"error,omitempty"` // there is no measurement, because of this
+	// Of the server's process tree, per answer, until it rests; 0 if not
+	// measured.
+	CPU float64 `json:"cpu"`
+	// The highest seen, in bytes; 0 if not measured.
+	RSS     float64 `json:"rss"`
+	Answers Answers `json:"answers"`
+	// Why there is no measurement.
+	Error string `json:"error,omitempty"`
 }
 
-// Answers counts answers, those before and after the measured time included.
+// Answers counts answers, including those before and after the measured time.
 type Answers struct {
-	Right   int    `json:"right"`
-	Failed  int    `json:"failed"`            // none, another status than 200, or an error
-	Wrong   int    `json:"wrong"`             // without the text that was sent
-	Crossed int    `json:"crossed"`           // with the text of another call
-	Problem string `json:"problem,omitempty"` // the first that was not right
+	Right int `json:"right"`
+	// No answer, another status than 200, or an error.
+	Failed int `json:"failed"`
+	// Without the text that was sent.
+	Wrong int `json:"wrong"`
+	// With the text of another call.
+	Crossed int `json:"crossed"`
+	// The first answer that was not right.
+	Problem string `json:"problem,omitempty"`
 }
 
-// Bad is how many answers were not right.
+// Bad returns how many answers were not right.
 func (a Answers) Bad() int { return a.Failed + a.Wrong + a.Crossed }
 
-func (a *Answers) add(b Answers) {
+// addCounts adds the counts of b. It keeps the first problem.
+func (a *Answers) addCounts(b Answers) {
 	a.Right += b.Right
 	a.Failed += b.Failed
 	a.Wrong += b.Wrong
@@ -59,30 +74,38 @@ func (a *Answers) add(b Answers) {
 	}
 }
 
+// The waiting times of the load generator.
 const (
-	patience  = 15 * time.Second       // beyond the end of a measurement, for the last answers
-	afterFail = 2 * time.Millisecond   // a broken server is not called in a tight loop
-	lookEvery = 100 * time.Millisecond // how often the server's memory is looked at
-	restFor   = 200 * time.Millisecond // with next to nothing to do is rest
-	restful   = 0.05                   // of one processor is next to nothing
-	restLimit = 5 * time.Second        // nobody is waited for longer
+	// For the last answers, beyond the end of a measurement.
+	answerTimeout = 15 * time.Second
+	// Keeps a broken server from being called in a tight loop.
+	failureDelay = 2 * time.Millisecond
+	// How often the server's memory is read.
+	memoryInterval = 100 * time.Millisecond
+	// A server with almost no work for this long rests.
+	restWindow = 200 * time.Millisecond
+	// "almost no work", as a share of one processor.
+	restCPUShare = 0.05
+	// No server is waited for longer.
+	maxRestWait = 5 * time.Second
 )
 
 // worker is one connection with one call in flight.
 type worker struct {
-	conn    *conn
-	req     *request
+	conn *conn
+	req  *request
+	// Of right answers within the measured time.
 	latency []time.Duration
 	answers Answers
 }
 
-// run drives the load and measures it. An error means that there was nothing to
-// measure; calls that fail are counted instead.
-func (j job) run(ctx context.Context) (reading, error) {
-	limit := time.Now().Add(j.Warmup + j.Duration + patience)
+// runLoad generates the load and measures it. An error means that there was
+// nothing to measure; calls that fail are counted instead.
+func (j job) runLoad(ctx context.Context) (reading, error) {
+	limit := time.Now().Add(j.Warmup + j.Duration + answerTimeout)
 	workers := make([]*worker, j.Conns)
 	for i := range workers {
-		c, err := dial(ctx, j.Endpoint.Addr, limit)
+		c, err := dialConn(ctx, j.Endpoint.Addr, limit)
 		if err != nil {
 			return reading{}, err
 		}
@@ -93,61 +116,64 @@ func (j job) run(ctx context.Context) (reading, error) {
 		}
 		workers[i] = &worker{conn: c, req: newRequest(j, s, j.Run), latency: make([]time.Duration, 0, 1<<14)}
 	}
+	// The CPU time before the warm-up is subtracted at the end. So the warm-up counts
+	// as well, like its answers do.
 	begin := time.Now().Add(j.Warmup)
 	end := begin.Add(j.Duration)
 	used, _, _ := proc.Usage(j.PID)
 	var all sync.WaitGroup
 	for i, w := range workers {
-		all.Go(func() { w.work(ctx, uint64(i), uint64(j.Conns), begin, end, limit) })
+		all.Go(func() { w.callUntil(ctx, uint64(i), uint64(j.Conns), begin, end, limit) })
 	}
-	rss := j.watch(ctx, begin, end)
+	rss := j.watchMemory(ctx, begin, end)
 	all.Wait()
-	cpu := j.settle(ctx) - used
+	cpu := j.waitForRest(ctx) - used
 	if err := ctx.Err(); err != nil {
 		return reading{}, err
 	}
-	return j.read(workers, cpu, rss), nil
+	return j.summarizeWorkers(workers, cpu, rss), nil
 }
 
-// work calls until end. Ids are step apart, so that no two workers share one.
-func (w *worker) work(ctx context.Context, first, step uint64, begin, end, limit time.Time) {
+// callUntil calls until end. Ids are step apart, so that no two workers share
+// one. Only calls that are answered between begin and end are timed.
+func (w *worker) callUntil(ctx context.Context, first, step uint64, begin, end, limit time.Time) {
 	for id := firstID + first; ; id += step {
-		w.req.stamp(id)
+		w.req.writeID(id)
 		t0 := time.Now()
 		if !t0.Before(end) || ctx.Err() != nil {
 			return
 		}
 		a, err := w.conn.exchange(w.req.bytes)
 		t1 := time.Now()
-		switch o := w.count(a, err); {
-		case o != right:
-			pause(ctx, afterFail)
+		switch o := w.countAnswer(a, err); {
+		case o != outcomeRight:
+			waitFor(ctx, failureDelay)
 		case !t1.Before(begin) && !t1.After(end):
 			w.latency = append(w.latency, t1.Sub(t0))
 		}
-		if w.conn.nc == nil {
+		if w.conn.netConn == nil {
 			if err := w.conn.redial(ctx, limit); err != nil {
-				pause(ctx, afterFail)
+				waitFor(ctx, failureDelay)
 			}
 		}
 	}
 }
 
-// count judges an exchange and remembers the first that was not right.
-func (w *worker) count(a answer, err error) outcome {
-	o := failed
+// countAnswer judges an exchange and remembers the first one that was not right.
+func (w *worker) countAnswer(a answer, err error) outcome {
+	o := outcomeFailed
 	if err == nil {
-		o = w.req.judge(a)
+		o = w.req.judgeAnswer(a)
 	}
 	switch o {
-	case right:
+	case outcomeRight:
 		w.answers.Right++
 		return o
-	case failed:
+	case outcomeFailed:
 		w.answers.Failed++
-	case wrong:
+	case outcomeWrong:
 		w.answers.Wrong++
-	case crossed:
+	case outcomeCrossed:
 		w.answers.Crossed++
 	}
 	if w.answers.Problem == "" && err != nil {
@@ -158,14 +184,14 @@ func (w *worker) count(a answer, err error) outcome {
 	return o
 }
 
-// watch gives the most memory that the server has between begin and end.
-func (j job) watch(ctx context.Context, begin, end time.Time) (rss uint64) {
+// watchMemory returns the highest memory of the server between begin and end.
+func (j job) watchMemory(ctx context.Context, begin, end time.Time) (rss uint64) {
 	if j.PID == 0 {
 		return 0
 	}
-	pause(ctx, time.Until(begin))
+	waitFor(ctx, time.Until(begin))
 	for time.Now().Before(end) && ctx.Err() == nil {
-		pause(ctx, min(lookEvery, time.Until(end)))
+		waitFor(ctx, min(memoryInterval, time.Until(end)))
 		_, held, err := proc.Usage(j.PID)
 		if err != nil {
 			return 0
@@ -175,20 +201,20 @@ func (j job) watch(ctx context.Context, begin, end time.Time) (rss uint64) {
 	return rss
 }
 
-// settle waits until the server rests, and gives the CPU time it has used by
-// then. What it puts off until after the last answer is a part of the calls'
-// price, and must not burden whoever is measured next.
-func (j job) settle(ctx context.Context) time.Duration {
+// waitForRest waits until the server rests, and returns the CPU time that it has
+// used by then. Work that the server defers until after the last answer is part
+// of the price of the calls, and must not disturb the next measurement.
+func (j job) waitForRest(ctx context.Context) time.Duration {
 	if j.PID == 0 {
 		return 0
 	}
 	last, _, err := proc.Usage(j.PID)
-	for limit := time.Now().Add(restLimit); err == nil && time.Now().Before(limit) && ctx.Err() == nil; {
+	for limit := time.Now().Add(maxRestWait); err == nil && time.Now().Before(limit) && ctx.Err() == nil; {
 		since := time.Now()
-		pause(ctx, restFor)
+		waitFor(ctx, restWindow)
 		var now time.Duration
 		now, _, err = proc.Usage(j.PID)
-		resting := (now - last).Seconds() < restful*time.Since(since).Seconds()
+		resting := (now - last).Seconds() < restCPUShare*time.Since(since).Seconds()
 		last = now
 		if resting {
 			break
@@ -200,28 +226,30 @@ func (j job) settle(ctx context.Context) time.Duration {
 	return last
 }
 
-func (j job) read(workers []*worker, cpu time.Duration, rss uint64) reading {
+// summarizeWorkers returns the reading of all workers together.
+func (j job) summarizeWorkers(workers []*worker, cpu time.Duration, rss uint64) reading {
 	var r reading
 	var latency []time.Duration
 	for _, w := range workers {
 		latency = append(latency, w.latency...)
-		r.Answers.add(w.answers)
+		r.Answers.addCounts(w.answers)
 	}
 	slices.Sort(latency)
 	r.Calls = len(latency)
 	r.PerSecond = float64(r.Calls) / j.Duration.Seconds()
-	r.P50, r.P99 = micros(percentile(latency, 0.5)), micros(percentile(latency, 0.99))
+	r.P50, r.P99 = toMicros(percentileOf(latency, 0.5)), toMicros(percentileOf(latency, 0.99))
 	if r.Answers.Right > 0 && cpu > 0 {
-		r.CPU = micros(cpu) / float64(r.Answers.Right)
+		r.CPU = toMicros(cpu) / float64(r.Answers.Right)
 	}
 	r.RSS = float64(rss)
 	return r
 }
 
-func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+// toMicros returns d in microseconds, the unit of latencies in a reading.
+func toMicros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// pause waits, but not longer than ctx.
-func pause(ctx context.Context, d time.Duration) {
+// waitFor waits for d, or until ctx ends.
+func waitFor(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -20,7 +20,7 @@ import (
 func aJob(srv *httptest.Server, version string, conns int) job {
 	return job{
 		Endpoint: endpoint{Addr: srv.Listener.Addr().String(), Path: "/mcp"},
-		Version:  version, Method: methodCall, Tool: toolEcho, Argument: toolText, ArgBytes: 200,
+		Version:  version, Method: methodCall, Tool: toolEcho, Argument: toolArgument, ArgBytes: 200,
 		Conns: conns, Run: "cafe0000", Warmup: 5 * time.Millisecond, Duration: 60 * time.Millisecond,
 	}
 }
@@ -59,7 +59,7 @@ func inPieces(w http.ResponseWriter, text string) {
 func TestLoadCountsRightAnswers(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter, string){
-		"length": func(w http.ResponseWriter, right string) { send(w, []byte(right)) },
+		"length": func(w http.ResponseWriter, right string) { sendJSON(w, []byte(right)) },
 		"chunks": inPieces,
 		"stream": func(w http.ResponseWriter, right string) {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -67,13 +67,13 @@ func TestLoadCountsRightAnswers(t *testing.T) {
 		},
 		"close": func(w http.ResponseWriter, right string) {
 			w.Header().Set("Connection", "close")
-			send(w, []byte(right))
+			sendJSON(w, []byte(right))
 		},
 	} {
 		for _, version := range []string{versionLegacy, versionModern} {
 			t.Run(name+" "+version, func(t *testing.T) {
 				t.Parallel()
-				r, err := aJob(answering(t, answer), version, 4).run(t.Context())
+				r, err := aJob(answering(t, answer), version, 4).runLoad(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,7 +98,7 @@ func TestLoadCountsWhatIsNotRight(t *testing.T) {
 		text := last
 		last = right
 		mu.Unlock()
-		send(w, []byte(text))
+		sendJSON(w, []byte(text))
 	}
 	for _, c := range []struct {
 		name   string
@@ -106,11 +106,11 @@ func TestLoadCountsWhatIsNotRight(t *testing.T) {
 		kind   func(Answers) int
 		say    string
 	}{
-		{"wrong", func(w http.ResponseWriter, _ string) { send(w, []byte(`{"result":{"content":[]}}`)) }, func(a Answers) int { return a.Wrong }, "content"},
+		{"wrong", func(w http.ResponseWriter, _ string) { sendJSON(w, []byte(`{"result":{"content":[]}}`)) }, func(a Answers) int { return a.Wrong }, "content"},
 		{"crossed", swap, func(a Answers) int { return a.Crossed }, "cafe0000"},
 		{"status", func(w http.ResponseWriter, _ string) { http.Error(w, "full", http.StatusServiceUnavailable) }, func(a Answers) int { return a.Failed }, "status 503"},
 		{"tool error", func(w http.ResponseWriter, right string) {
-			send(w, []byte(strings.Replace(right, `"result":{`, `"result":{"isError":true,`, 1)))
+			sendJSON(w, []byte(strings.Replace(right, `"result":{`, `"result":{"isError":true,`, 1)))
 		}, func(a Answers) int { return a.Failed }, "isError"},
 		{"cut", func(w http.ResponseWriter, right string) {
 			w.Header().Set("Content-Length", "5000")
@@ -120,7 +120,7 @@ func TestLoadCountsWhatIsNotRight(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := aJob(answering(t, c.answer), versionLegacy, 2).run(t.Context())
+			r, err := aJob(answering(t, c.answer), versionLegacy, 2).runLoad(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,11 +147,11 @@ func TestLoadSeesOneBadAnswer(t *testing.T) {
 		if bad {
 			panic(http.ErrAbortHandler)
 		}
-		send(w, []byte(right))
+		sendJSON(w, []byte(right))
 	})
 	j := aJob(srv, versionLegacy, 1)
 	j.Duration = 200 * time.Millisecond
-	r, err := j.run(t.Context())
+	r, err := j.runLoad(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestLoadOwnSessions(t *testing.T) {
 	t.Cleanup(srv.Close)
 	j := aJob(srv, versionLegacy, 5)
 	j.Method = methodList
-	r, err := j.run(t.Context())
+	r, err := j.runLoad(t.Context())
 	if err != nil || r.Answers.Bad() > 0 || r.Answers.Right == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -192,7 +192,7 @@ func TestLoadLeavesTheWarmUpOut(t *testing.T) {
 	t.Parallel()
 	j := aJob(answering(t, inPieces), versionModern, 1)
 	j.Warmup, j.Duration = 100*time.Millisecond, time.Microsecond
-	r, err := j.run(t.Context())
+	r, err := j.runLoad(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestLoadMeasuresTheServer(t *testing.T) {
 	}
 	j := aJob(answering(t, inPieces), versionModern, 2)
 	j.PID = os.Getpid()
-	r, err := j.run(t.Context())
+	r, err := j.runLoad(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestLoadCannotBegin(t *testing.T) {
 	t.Cleanup(refusing.Close)
 	for name, addr := range map[string]string{"nobody listens": closed, "refused": refusing.Listener.Addr().String()} {
 		j := job{Endpoint: endpoint{Addr: addr, Path: "/mcp"}, Version: versionLegacy, Method: methodCall, Conns: 1, Duration: time.Millisecond}
-		if r, err := j.run(t.Context()); err == nil {
+		if r, err := j.runLoad(t.Context()); err == nil {
 			t.Errorf("%s: %+v, want an error", name, r)
 		}
 	}
@@ -242,7 +242,7 @@ func TestLoadEndsWithItsContext(t *testing.T) {
 	t.Cleanup(func() { close(release) })
 	j := aJob(srv, versionModern, 2)
 	j.Duration = time.Hour
-	if _, err := j.run(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := j.runLoad(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("run = %v, want canceled", err)
 	}
 }
@@ -256,7 +256,7 @@ func TestExchangeHasADeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	c, err := dial(t.Context(), l.Addr().String(), time.Now().Add(time.Second))
+	c, err := dialConn(t.Context(), l.Addr().String(), time.Now().Add(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,66 +14,72 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
-// What figures are to reach, with every gate on, and where they fail.
+// The goals and failure limits of the figures, with all checks enabled.
 const (
-	mostReady, failReady       = 80, 160  // ms until ready
-	mostSmall, failSmall       = 100, 250 // ms until the whole list, of the small number of tools
-	mostLarge, failLarge       = 300, 800 // and of the large one
-	mostChange, failChange     = 50, 100  // ms for the first list after a change
-	mostIdle, failIdle         = 40, 64   // MiB resident when idle
-	mostBusy, failBusy         = 64, 96   // MiB resident under load
-	mostTools, failTools       = 80, 128  // MiB resident with the large number of tools
-	mostChildren, failChildren = 1, 1     // processes that all clients share
+	maxReady, failReady = 80, 160 // ms until ready
+	// Ms until the whole list, of the small number of tools.
+	maxSmall, failSmall = 100, 250
+	maxLarge, failLarge = 300, 800 // and of the large one
+	// Ms for the first list after a change.
+	maxChange, failChange = 50, 100
+	maxIdle, failIdle     = 40, 64 // MiB resident when idle
+	maxBusy, failBusy     = 64, 96 // MiB resident under load
+	// MiB resident with the large number of tools.
+	maxToolsMemory, failToolsMemory = 80, 128
+	// Processes that all clients share.
+	maxChildren, failChildren = 1, 1
 )
 
-// starts times how long the program takes from its start until it is ready, on
-// a fresh data directory and again on the one that this made. The start of raw,
-// the same program with nothing to set up, says how much of it is the machine.
-func (r *run) starts(ctx context.Context) error {
+// measureStarts times how long the program takes from its start until it is
+// ready, on a fresh data directory and again on the existing one. The start of
+// raw, which is the same program with nothing to set up, shows how much of it is
+// due to the machine.
+func (r *benchRun) measureStarts(ctx context.Context) error {
 	var fresh, again, raw []float64
-	for i := range r.opt.Starts {
-		r.step("ready: %d of %d", i+1, r.opt.Starts)
+	for i := range r.options.Starts {
+		r.showProgress("ready: %d of %d", i+1, r.options.Starts)
 		data := filepath.Join(r.dir, "ready"+strconv.Itoa(i))
 		for _, times := range []*[]float64{&fresh, &again} {
-			in, err := r.startInstance(ctx, Junctor, r.opt.Junctor, data, nil)
+			in, err := r.startInstance(ctx, Junctor, r.options.Junctor, data, nil)
 			if err != nil {
 				return err
 			}
 			in.stop()
-			*times = append(*times, millis(in.took))
+			*times = append(*times, toMillis(in.startTime))
 		}
 		begin := time.Now()
 		p, _, err := r.startServer(ctx, Raw, "echo")
 		if err != nil {
 			return err
 		}
-		raw = append(raw, millis(time.Since(begin)))
+		raw = append(raw, toMillis(time.Since(begin)))
 		p.stop()
 	}
-	r.figure("ready, fresh data directory", "ms", summarize(fresh), Goal{AtMost: mostReady, Fails: failReady})
-	r.figure("ready, existing data directory", "ms", summarize(again), Goal{AtMost: mostReady, Fails: failReady})
-	r.compare("ready, raw (the same program)", "ms", summarize(raw))
+	r.addFigure("ready, fresh data directory", "ms", summarize(fresh), Goal{AtMost: maxReady, Fails: failReady})
+	r.addFigure("ready, existing data directory", "ms", summarize(again), Goal{AtMost: maxReady, Fails: failReady})
+	r.addComparison("ready, raw (the same program)", "ms", summarize(raw))
 	return nil
 }
 
-// settle is how long a started process is left alone before it counts as idle.
-const settle = 500 * time.Millisecond
+// idleDelay is how long a started process is left alone before it counts as idle.
+const idleDelay = 500 * time.Millisecond
 
-// memory takes what an instance holds when it is left alone.
-func (r *run) memory(ctx context.Context, name string, pid int, goal Goal) error {
-	pause(ctx, settle)
+// measureIdleMemory reports the memory of an idle instance.
+func (r *benchRun) measureIdleMemory(ctx context.Context, name string, pid int, goal Goal) error {
+	waitFor(ctx, idleDelay)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if _, rss, err := proc.Usage(pid); err == nil {
-		r.figure(name, "MiB", summarize([]float64{mebi(float64(rss))}), goal)
+		r.addFigure(name, "MiB", summarize([]float64{toMebibytes(float64(rss))}), goal)
 	}
 	return nil
 }
 
-// busyMemory is the highest memory of Junctor in each round of the points with
-// many connections to a server at a URL: the other ways count a child too.
-func (r *run) busyMemory() {
+// reportBusyMemory reports the highest memory of Junctor in each round of the
+// points with many connections to a server at a URL. The other points include a
+// child process.
+func (r *benchRun) reportBusyMemory() {
 	var seen []float64
 	for _, p := range r.report.Points {
 		if p.Conns == manyConns && p.Via == viaHTTP {
@@ -81,92 +87,102 @@ func (r *run) busyMemory() {
 		}
 	}
 	if s := summarize(seen); s.N > 0 {
-		r.figure("memory, C="+strconv.Itoa(manyConns), "MiB", s, Goal{AtMost: mostBusy, Fails: failBusy})
+		r.addFigure("memory, C="+strconv.Itoa(manyConns), "MiB", s, Goal{AtMost: maxBusy, Fails: failBusy})
 	}
 }
 
-func (r *run) figure(name, unit string, value Stat, goal Goal) {
-	r.said(r.report.addFigure(name, unit, value, &goal))
+// addFigure adds a figure with a goal to the report, and prints it.
+func (r *benchRun) addFigure(name, unit string, value Stat, goal Goal) {
+	r.printFigure(r.report.addFigure(name, unit, value, &goal))
 }
 
-// compare adds a figure that has no goal.
-func (r *run) compare(name, unit string, value Stat) {
-	r.said(r.report.addFigure(name, unit, value, nil))
+// addComparison adds a figure without a goal to the report, and prints it.
+func (r *benchRun) addComparison(name, unit string, value Stat) {
+	r.printFigure(r.report.addFigure(name, unit, value, nil))
 }
 
-func (r *run) said(l Line) { r.say("%s: %s %s", l.Name, l.Value.text(l.decimals()), l.Metric) }
+// printFigure prints a figure.
+func (r *benchRun) printFigure(l Line) {
+	r.printLine("%s: %s %s", l.Name, l.Value.formatRange(l.decimalPlaces()), l.Metric)
+}
 
-// point measures all targets in rounds and adds what comes out to the report.
-func (r *run) point(ctx context.Context, s *stage, p Point) error {
+// measurePoint measures all targets of a point in rounds and adds the results to
+// the report.
+func (r *benchRun) measurePoint(ctx context.Context, s *testStage, p Point) error {
 	res := PointResult{Point: p}
-	var rounds []round
-	for i := range r.opt.Rounds {
-		r.step("%s: round %d of %d", p.Name, i+1, r.opt.Rounds)
-		one, err := r.quietRound(ctx, s, p, &res)
+	var rounds []roundReadings
+	for i := range r.options.Rounds {
+		r.showProgress("%s: round %d of %d", p.Name, i+1, r.options.Rounds)
+		one, err := r.measureQuietRound(ctx, s, p, &res)
 		if err != nil {
 			return err
 		}
 		rounds = append(rounds, one)
-		res.peaks = append(res.peaks, mebi(one.junctor.RSS))
+		res.peaks = append(res.peaks, toMebibytes(one.junctor.RSS))
 	}
-	res.Other = over(rounds, func(one round) float64 { return one.other })
-	res.add(Junctor, rounds, func(one round) reading { return one.junctor })
+	res.Other = summarizeRounds(rounds, func(one roundReadings) float64 { return one.otherCores })
+	res.addTarget(Junctor, rounds, func(one roundReadings) reading { return one.junctor })
 	for _, yard := range slices.Backward(p.yardsticks()) {
-		res.add(yard, rounds, func(one round) reading { return one.before[yard] })
+		res.addTarget(yard, rounds, func(one roundReadings) reading { return one.before[yard] })
 	}
 	r.report.Points = append(r.report.Points, res)
 	for _, yard := range p.yardsticks() {
 		row := r.report.addRow(p, yard, rounds, res.Other)
-		r.say("%s, of %s: calls/s %s, p50 %s, CPU %s", p.Name, yard, row.Ratio.Throughput.text(2), row.Ratio.P50.text(2), row.Ratio.CPU.text(2))
+		r.printLine("%s, of %s: calls/s %s, p50 %s, CPU %s", p.Name, yard, row.Ratio.Throughput.formatRange(2), row.Ratio.P50.formatRange(2), row.Ratio.CPU.formatRange(2))
 	}
+	// A stdio server must be one process, however many clients call it.
 	if p.Via != viaStdio {
 		return nil
 	}
-	n, err := r.children()
+	n, err := r.countChildren()
 	if err != nil {
-		return r.broken(Junctor, "left marks that cannot be read", err)
+		return r.processError(Junctor, "left marks that cannot be read", err)
 	}
-	r.started += n
-	r.figure(fmt.Sprintf("children for %d clients", p.Conns), "processes", summarize([]float64{float64(r.started)}), Goal{AtMost: mostChildren, Fails: failChildren})
+	r.commandStarts += n
+	r.addFigure(fmt.Sprintf("children for %d clients", p.Conns), "processes", summarize([]float64{float64(r.commandStarts)}), Goal{AtMost: maxChildren, Fails: failChildren})
 	return nil
 }
 
-func (res *PointResult) add(name string, rounds []round, of func(round) reading) {
-	m := measure(rounds, func(one round, value func(reading) float64) float64 { return positive(value(of(one))) })
-	res.Targets = append(res.Targets, TargetResult{Name: name, Measures: m, Memory: over(rounds, func(one round) float64 { return positive(mebi(of(one).RSS)) })})
+// addTarget adds the figures of one target, which of selects from a round.
+func (res *PointResult) addTarget(name string, rounds []roundReadings, of func(roundReadings) reading) {
+	m := measureRounds(rounds, func(one roundReadings, value func(reading) float64) float64 { return nanUnlessPositive(value(of(one))) })
+	res.Targets = append(res.Targets, TargetResult{Name: name, Measures: m, Memory: summarizeRounds(rounds, func(one roundReadings) float64 { return nanUnlessPositive(toMebibytes(of(one).RSS)) })})
 }
 
-// quietRound measures a round again while strangers keep the machine busy, and
-// keeps the least disturbed try. Answers count in all of them.
-func (r *run) quietRound(ctx context.Context, s *stage, p Point, res *PointResult) (best round, err error) {
-	for try := range r.opt.Tries {
-		one, err := r.round(ctx, s, p, &res.Answers)
+// measureQuietRound measures a round again while other processes keep the machine
+// busy, and keeps the least disturbed try. The answers of all tries count.
+func (r *benchRun) measureQuietRound(ctx context.Context, s *testStage, p Point, res *PointResult) (best roundReadings, err error) {
+	for try := range r.options.Tries {
+		one, err := r.measureRound(ctx, s, p, &res.Answers)
 		if err != nil {
 			return one, err
 		}
-		if try == 0 || one.other < best.other {
+		if try == 0 || one.otherCores < best.otherCores {
 			best = one
 		}
-		if !(best.other > disturbed) { // nor where it cannot be known
+		if !(best.otherCores > disturbedCores) { // also ends if it is NaN: unknown
 			break
 		}
-		if try+1 < r.opt.Tries {
+		if try+1 < r.options.Tries {
 			res.Repeated++
 		}
 	}
 	return best, nil
 }
 
-// round measures the yardsticks, Junctor, and the yardsticks the other way round.
-func (r *run) round(ctx context.Context, s *stage, p Point, answers *Answers) (round, error) {
-	one := round{before: make(map[string]reading), after: make(map[string]reading)}
-	other := strangers()
+// measureRound measures the yardsticks, then Junctor, then the yardsticks in
+// reverse order.
+func (r *benchRun) measureRound(ctx context.Context, s *testStage, p Point, answers *Answers) (roundReadings, error) {
+	one := roundReadings{before: make(map[string]reading), after: make(map[string]reading)}
+	// The order is symmetric around Junctor, so that a drift of the machine's speed
+	// cancels out in middleOf.
+	other := watchOtherLoad()
 	take := func(name string) (reading, error) {
-		m, err := r.take(s, p, name)
+		m, err := r.takeReading(s, p, name)
 		if err != nil {
 			return m, err
 		}
-		answers.add(m.Answers)
+		answers.addCounts(m.Answers)
 		return m, ctx.Err()
 	}
 	var err error
@@ -184,32 +200,32 @@ func (r *run) round(ctx context.Context, s *stage, p Point, answers *Answers) (r
 			return one, err
 		}
 	}
-	one.other = other()
+	one.otherCores = other()
 	return one, nil
 }
 
-// take asks the load process for one reading.
-func (r *run) take(s *stage, p Point, name string) (reading, error) {
+// takeReading asks the load process for one reading of a target.
+func (r *benchRun) takeReading(s *testStage, p Point, name string) (reading, error) {
 	var m reading
-	at, tool := s.at(name, p)
+	at, tool := s.targetFor(name, p)
 	if err := s.jobs.Encode(job{
-		Endpoint: at.endpoint, Version: p.Version, Method: p.Method, Tool: tool, Argument: toolText, ArgBytes: p.ArgBytes,
-		Conns: p.Conns, Run: randomKey()[:8], Warmup: r.opt.Duration / 4, Duration: r.opt.Duration, PID: at.Pid(),
+		Endpoint: at.endpoint, Version: p.Version, Method: p.Method, Tool: tool, Argument: toolArgument, ArgBytes: p.ArgBytes,
+		Conns: p.Conns, Run: randomKey()[:8], Warmup: r.options.Duration / 4, Duration: r.options.Duration, PID: at.Pid(),
 	}); err != nil {
-		return m, r.broken("load", "does not take work", err)
+		return m, r.processError("load", "does not take work", err)
 	}
 	if err := s.results.Decode(&m); err != nil {
-		return m, r.broken("load", "does not answer", err)
+		return m, r.processError("load", "does not answer", err)
 	}
 	if m.Error != "" {
-		return m, r.broken(name, "could not be measured at "+p.Name, errors.New(m.Error))
+		return m, r.processError(name, "could not be measured at "+p.Name, errors.New(m.Error))
 	}
 	return m, nil
 }
 
-// strangers starts counting; the function it returns says how many cores were
-// kept busy since then by processes that are not ours.
-func strangers() func() float64 {
+// watchOtherLoad starts counting. The function that it returns says how many
+// cores other processes have kept busy since then.
+func watchOtherLoad() func() float64 {
 	look := func() (busy, own time.Duration, err error) {
 		if busy, err = proc.Busy(); err == nil {
 			own, _, err = proc.Usage(os.Getpid())
@@ -227,14 +243,17 @@ func strangers() func() float64 {
 	}
 }
 
-// positive hides what was not measured from a median.
-func positive(v float64) float64 {
+// nanUnlessPositive returns NaN for a value that was not measured, so that a
+// median ignores it.
+func nanUnlessPositive(v float64) float64 {
 	if v <= 0 {
 		return math.NaN()
 	}
 	return v
 }
 
-func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+// toMillis returns d in milliseconds, the unit of start times in a report.
+func toMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func mebi(bytes float64) float64 { return bytes / (1 << 20) }
+// toMebibytes returns bytes in MiB, the unit of memory in a report.
+func toMebibytes(bytes float64) float64 { return bytes / (1 << 20) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Protocol versions that the load is spoken in, one of each era.
+// The protocol versions of the load, one of each era.
 const (
 	versionLegacy = "2025-11-25"
 	versionModern = "2026-07-28"
@@ -15,42 +15,46 @@ const (
 	eraModern = "modern"
 )
 
+// The methods of the load.
 const (
 	methodCall = "tools/call"
 	methodList = "tools/list"
 )
 
-// Ways that a point's load takes behind the door.
+// The ways that the load of a point takes behind the endpoint.
 const (
 	viaHTTP    = "http"    // a server of the client's era, at a URL
 	viaStdio   = "stdio"   // a server that is a command
 	viaBuiltin = "builtin" // a tool inside the binary
-	viaList    = "list"    // no further than the catalogue, of ten servers
+	viaList    = "list"    // only the catalog, of ten servers
 )
 
 // Point is one kind of load.
 type Point struct {
-	Name     string `json:"name"`
+	Name string `json:"name"`
+	// One of the constants via*.
 	Via      string `json:"via"`
 	Version  string `json:"protocol_version"`
 	Method   string `json:"method"`
 	ArgBytes int    `json:"argument_bytes,omitempty"`
-	Tools    int    `json:"tools,omitempty"` // that are listed
-	Conns    int    `json:"connections"`     // one call in flight on each, and one session each in the legacy era
+	Tools    int    `json:"tools,omitempty"` // length of the list
+	// Each with one call in flight and, in the legacy era, one session.
+	Conns int `json:"connections"`
 
+	// Each goal is judged against the yardstick that it names.
 	goals []Goal
 }
 
-// era is the name of the point's era.
-func (p Point) era() string {
+// eraName returns the name of the point's era.
+func (p Point) eraName() string {
 	if p.Version == versionModern {
 		return eraModern
 	}
 	return eraLegacy
 }
 
-// yardsticks are what a point is measured against, the ones farthest from
-// Junctor in a round first.
+// yardsticks returns what the point is measured against. The first ones are the
+// farthest from Junctor in a round.
 func (p Point) yardsticks() []string {
 	switch {
 	case p.Via == viaBuiltin:
@@ -63,14 +67,15 @@ func (p Point) yardsticks() []string {
 	return []string{Rev, Direct}
 }
 
-// points is all load that is measured, in order, with lists of two lengths.
-func points(small, large int) []Point {
+// listPoints returns all points in order, with lists of two lengths.
+func listPoints(small, large int) []Point {
 	var all []Point
 	call := func(via, prefix, version string, bytes int, size string, conns int, goals ...Goal) {
 		p := Point{Via: via, Version: version, Method: methodCall, ArgBytes: bytes, Conns: conns, goals: goals}
-		p.Name = fmt.Sprintf("%s%s C=%d %s", prefix, size, conns, p.era())
+		p.Name = fmt.Sprintf("%s%s C=%d %s", prefix, size, conns, p.eraName())
 		all = append(all, p)
 	}
+	// A point without a goal is measured for comparison only.
 	both := []string{versionLegacy, versionModern}
 	for _, v := range both {
 		call(viaHTTP, "call ", v, 200, "200B", 1, Goal{Measure: Added, Against: Rev, AtMost: 1, Fails: 1.2})
@@ -100,7 +105,7 @@ func points(small, large int) []Point {
 	for _, tools := range []int{small, large} {
 		for _, v := range both {
 			p := Point{Via: viaList, Version: v, Method: methodList, Tools: tools, Conns: 1}
-			p.Name = fmt.Sprintf("list %d %s", tools, p.era())
+			p.Name = fmt.Sprintf("list %d %s", tools, p.eraName())
 			if tools == large {
 				p.goals = []Goal{{Measure: P50, Against: Direct, AtMost: 2, Fails: 3}}
 			}
@@ -110,24 +115,25 @@ func points(small, large int) []Point {
 	return all
 }
 
-// manyConns is where memory under load is judged, and how many clients share
-// one child.
+// manyConns is the number of connections at which memory under load is judged,
+// and the number of clients that share one child process.
 const manyConns = 64
 
-// Names of what is measured beside the points.
+// The names of the measurements that are not points.
 const (
 	nameReady  = "ready"
-	nameStart  = "start"  // with a number of tools behind it
-	nameChange = "change" // the same
+	nameStart  = "start"  // followed by a number of tools
+	nameChange = "change" // followed by a number of tools
 )
 
 // plan is what a run measures.
 type plan struct {
 	points []Point
-	names  []string // all of it
+	names  []string // of all measurements
 }
 
-// newPlan chooses what has one of the words in its name; without words, all.
+// newPlan selects the measurements that have one of the words in their names;
+// without words, all.
 func newPlan(small, large int, words []string) plan {
 	chosen := func(name string) bool {
 		return len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
@@ -138,7 +144,7 @@ func newPlan(small, large int, words []string) plan {
 			p.names = append(p.names, name)
 		}
 	}
-	for _, point := range points(small, large) {
+	for _, point := range listPoints(small, large) {
 		if chosen(point.Name) {
 			p.points = append(p.points, point)
 		}
@@ -146,9 +152,10 @@ func newPlan(small, large int, words []string) plan {
 	return p
 }
 
+// allNames returns the names of all measurements, in their order.
 func allNames(small, large int) []string {
 	names := []string{nameReady}
-	for _, p := range points(small, large) {
+	for _, p := range listPoints(small, large) {
 		names = append(names, p.Name)
 	}
 	for _, tools := range []int{small, large} {
@@ -157,15 +164,20 @@ func allNames(small, large int) []string {
 	return append(names, fmt.Sprintf("%s %d", nameChange, large))
 }
 
-func (p plan) has(name string) bool { return slices.Contains(p.names, name) }
+// includes reports whether the plan has the measurement with this name.
+func (p plan) includes(name string) bool { return slices.Contains(p.names, name) }
 
-// calls are the points that need servers to call; lists those with so many tools.
-func (p plan) calls() []Point { return p.where(func(p Point) bool { return p.Via != viaList }) }
-
-func (p plan) lists(tools int) []Point {
-	return p.where(func(p Point) bool { return p.Via == viaList && p.Tools == tools })
+// callPoints returns the points that call tools.
+func (p plan) callPoints() []Point {
+	return p.filterPoints(func(p Point) bool { return p.Via != viaList })
 }
 
-func (p plan) where(is func(Point) bool) []Point {
+// listPoints returns the points that list this number of tools.
+func (p plan) listPoints(tools int) []Point {
+	return p.filterPoints(func(p Point) bool { return p.Via == viaList && p.Tools == tools })
+}
+
+// filterPoints returns the points that match.
+func (p plan) filterPoints(is func(Point) bool) []Point {
 	return slices.DeleteFunc(slices.Clone(p.points), func(p Point) bool { return !is(p) })
 }

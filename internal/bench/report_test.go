@@ -39,7 +39,7 @@ func TestJudgeGoal(t *testing.T) {
 		{"none allowed", Goal{}, one(0), nil, OK},
 		{"one too many", Goal{}, one(1), nil, Fail},
 	} {
-		if got := c.goal.judge(c.value, c.control); got != c.want {
+		if got := c.goal.judgeValue(c.value, c.control); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestAddRow(t *testing.T) {
 	}}
 	yard := reading{PerSecond: 100, CPU: 10}
 	noisy := reading{PerSecond: 100, CPU: 20}
-	rounds := []round{{
+	rounds := []roundReadings{{
 		junctor: reading{PerSecond: 120, CPU: 30},
 		before:  map[string]reading{Rev: yard, Ungated: yard}, after: map[string]reading{Rev: noisy, Ungated: yard},
 	}}
@@ -109,7 +109,7 @@ func TestConclude(t *testing.T) {
 					want = c.strictest
 				}
 				r.Strict = strict
-				r.conclude()
+				r.concludeRun()
 				if len(r.Failures) != want || r.Failed() != (want > 0) {
 					t.Errorf("strict %v: %q, want %d", strict, r.Failures, want)
 				}
@@ -134,7 +134,7 @@ func sample() *Report {
 		}},
 		Notes: []string{"a note"},
 	}
-	r.conclude()
+	r.concludeRun()
 	return r
 }
 

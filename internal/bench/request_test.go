@@ -13,7 +13,7 @@ import (
 
 func TestRequestIsWhatItSays(t *testing.T) {
 	t.Parallel()
-	for _, p := range points(fewTools, manyTools) {
+	for _, p := range listPoints(fewTools, manyTools) {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
 			j := job{
@@ -28,7 +28,7 @@ func TestRequestIsWhatItSays(t *testing.T) {
 			size := len(req.bytes)
 			seen := map[string]bool{}
 			for id := uint64(firstID); id < firstID+3; id++ {
-				req.stamp(id)
+				req.writeID(id)
 				text := checkRequest(t, req.bytes, p, s, id)
 				if p.Method == methodCall && (seen[text] || len(text) != p.ArgBytes || string(req.want) != text) {
 					t.Errorf("text %.40q of %d bytes, want a new one of %d", text, len(text), p.ArgBytes)
@@ -78,9 +78,9 @@ func checkRequest(t *testing.T, raw []byte, p Point, s session, id uint64) strin
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	call := newRequest(job{Method: methodCall, Tool: "demo__echo", Argument: "text", ArgBytes: 64}, session{version: versionLegacy}, "cafe0000")
-	call.stamp(firstID + 7)
+	call.writeID(firstID + 7)
 	list := newRequest(job{Method: methodList, Tool: "demo__echo"}, session{version: versionLegacy}, "cafe0000")
-	list.stamp(firstID + 7)
+	list.writeID(firstID + 7)
 	text := string(call.want)
 	for _, c := range []struct {
 		name   string
@@ -89,20 +89,20 @@ func TestJudge(t *testing.T) {
 		body   string
 		want   outcome
 	}{
-		{"right", call, 200, `{"result":{"content":[{"text":"` + text + `"}]}}`, right},
-		{"status", call, 500, text, failed},
-		{"tool error", call, 200, `{"isError":true,"x":"` + text + `"}`, failed},
-		{"protocol error", call, 200, `{"error":{"message":"` + text + `"}}`, failed},
-		{"empty", call, 200, ``, wrong},
-		{"other words", call, 200, `{"result":{"content":[{"text":"hello"}]}}`, wrong},
-		{"cut", call, 200, text[:len(text)-1], wrong},
-		{"another call's", call, 200, strings.Replace(text, "0007~", "0008~", 1), crossed},
-		{"another load's", call, 200, strings.Replace(text, "cafe", "beef", 1), wrong},
-		{"list", list, 200, fmt.Sprintf(`{"id":%d,"result":{"tools":[{"name":"demo__echo"}]}}`, firstID+7), right},
-		{"list of another call", list, 200, fmt.Sprintf(`{"id":%d,"result":{"tools":[{"name":"demo__echo"}]}}`, firstID+8), wrong},
-		{"empty list", list, 200, fmt.Sprintf(`{"id":%d,"result":{"tools":[]}}`, firstID+7), wrong},
+		{"right", call, 200, `{"result":{"content":[{"text":"` + text + `"}]}}`, outcomeRight},
+		{"status", call, 500, text, outcomeFailed},
+		{"tool error", call, 200, `{"isError":true,"x":"` + text + `"}`, outcomeFailed},
+		{"protocol error", call, 200, `{"error":{"message":"` + text + `"}}`, outcomeFailed},
+		{"empty", call, 200, ``, outcomeWrong},
+		{"other words", call, 200, `{"result":{"content":[{"text":"hello"}]}}`, outcomeWrong},
+		{"cut", call, 200, text[:len(text)-1], outcomeWrong},
+		{"another call's", call, 200, strings.Replace(text, "0007~", "0008~", 1), outcomeCrossed},
+		{"another load's", call, 200, strings.Replace(text, "cafe", "beef", 1), outcomeWrong},
+		{"list", list, 200, fmt.Sprintf(`{"id":%d,"result":{"tools":[{"name":"demo__echo"}]}}`, firstID+7), outcomeRight},
+		{"list of another call", list, 200, fmt.Sprintf(`{"id":%d,"result":{"tools":[{"name":"demo__echo"}]}}`, firstID+8), outcomeWrong},
+		{"empty list", list, 200, fmt.Sprintf(`{"id":%d,"result":{"tools":[]}}`, firstID+7), outcomeWrong},
 	} {
-		if got := c.req.judge(answer{status: c.status, body: []byte(c.body)}); got != c.want {
+		if got := c.req.judgeAnswer(answer{status: c.status, body: []byte(c.body)}); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

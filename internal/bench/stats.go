@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Stat is a median with its range. N is how many samples it is taken from; with
-// none of them nothing was measured and the rest means nothing.
+// Stat is a median with its range. N is the number of samples; if it is 0,
+// nothing was measured and the other fields mean nothing.
 type Stat struct {
 	N      int     `json:"n"`
 	Median float64 `json:"median"`
@@ -15,8 +15,8 @@ type Stat struct {
 	Max    float64 `json:"max"`
 }
 
-// summarize leaves out what is no number: a ratio to something that could not
-// be measured.
+// summarize returns the median of the samples. It ignores NaN and infinity:
+// ratios to something that could not be measured.
 func summarize(samples []float64) Stat {
 	v := make([]float64, 0, len(samples))
 	for _, x := range samples {
@@ -32,9 +32,10 @@ func summarize(samples []float64) Stat {
 	return Stat{N: len(v), Median: lower + (upper-lower)/2, Min: v[0], Max: v[len(v)-1]}
 }
 
-// percentile is the smallest sample that at least the share q of all samples
-// does not exceed (nearest rank): always one that was really seen.
-func percentile(sorted []time.Duration, q float64) time.Duration {
+// percentileOf returns the smallest sample that at least the share q of all
+// samples does not exceed (nearest rank). It is always a sample that was
+// measured.
+func percentileOf(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
 	}
@@ -42,10 +43,10 @@ func percentile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
-// Measure is a thing that is compared.
+// Measure is a quantity that is compared.
 type Measure string
 
-// What is compared.
+// The measures.
 const (
 	Throughput Measure = "calls/s"
 	P50        Measure = "p50"
@@ -54,16 +55,19 @@ const (
 	CPU        Measure = "CPU/call"
 )
 
-// Measures is one Stat for each thing that is compared.
+// Measures has one Stat for each Measure.
 type Measures struct {
 	Throughput Stat `json:"throughput"` // more is better
-	P50        Stat `json:"p50"`        // of these, less
-	P99        Stat `json:"p99"`
-	Added      Stat `json:"added"` // only of ratios: what p50 has beyond the direct path
-	CPU        Stat `json:"cpu"`   // per call
+	// From here on, less is better.
+	P50 Stat `json:"p50"`
+	P99 Stat `json:"p99"`
+	// Of ratios only: what p50 has beyond the direct path.
+	Added Stat `json:"added"`
+	CPU   Stat `json:"cpu"` // per call
 }
 
-func (m Measures) of(what Measure) Stat {
+// statOf returns the Stat of a Measure.
+func (m Measures) statOf(what Measure) Stat {
 	switch what {
 	case Throughput:
 		return m.Throughput
@@ -79,17 +83,18 @@ func (m Measures) of(what Measure) Stat {
 	return Stat{}
 }
 
-// measure takes f of every round, for each thing that a reading holds.
-func measure(rounds []round, f func(r round, of func(reading) float64) float64) Measures {
+// measureRounds applies f to every round, for each quantity of a reading.
+func measureRounds(rounds []roundReadings, f func(r roundReadings, of func(reading) float64) float64) Measures {
 	return Measures{
-		Throughput: over(rounds, func(r round) float64 { return f(r, func(m reading) float64 { return m.PerSecond }) }),
-		P50:        over(rounds, func(r round) float64 { return f(r, medianTime) }),
-		P99:        over(rounds, func(r round) float64 { return f(r, func(m reading) float64 { return m.P99 }) }),
-		CPU:        over(rounds, func(r round) float64 { return f(r, func(m reading) float64 { return m.CPU }) }),
+		Throughput: summarizeRounds(rounds, func(r roundReadings) float64 { return f(r, func(m reading) float64 { return m.PerSecond }) }),
+		P50:        summarizeRounds(rounds, func(r roundReadings) float64 { return f(r, medianTime) }),
+		P99:        summarizeRounds(rounds, func(r roundReadings) float64 { return f(r, func(m reading) float64 { return m.P99 }) }),
+		CPU:        summarizeRounds(rounds, func(r roundReadings) float64 { return f(r, func(m reading) float64 { return m.CPU }) }),
 	}
 }
 
-func over(rounds []round, f func(round) float64) Stat {
+// summarizeRounds summarizes the value of f over all rounds.
+func summarizeRounds(rounds []roundReadings, f func(roundReadings) float64) Stat {
 	v := make([]float64, len(rounds))
 	for i, r := range rounds {
 		v[i] = f(r)
@@ -97,49 +102,52 @@ func over(rounds []round, f func(round) float64) Stat {
 	return summarize(v)
 }
 
+// medianTime returns the p50 of a reading.
 func medianTime(m reading) float64 { return m.P50 }
 
-// round is one pass over all targets. Junctor stands in the middle and each
-// yardstick is measured before and after it, so that a machine that becomes
-// slower or faster meanwhile changes both sides alike.
-type round struct {
+// roundReadings are the readings of one round over all targets. Junctor is in the
+// middle, and each yardstick is measured before and after it. So a machine that
+// becomes slower or faster meanwhile changes both sides alike.
+type roundReadings struct {
 	junctor       reading
 	before, after map[string]reading // by yardstick
-	other         float64            // cores that strangers kept busy; NaN where that cannot be known
+	// Cores that other processes kept busy; NaN if unknown.
+	otherCores float64
 }
 
-// middle is a yardstick at the time of Junctor's reading: the geometric middle,
-// because ratios are what is compared.
-func (r round) middle(yardstick string, of func(reading) float64) float64 {
+// middleOf estimates a yardstick at the time of Junctor's reading: the geometric
+// mean, because ratios are compared.
+func (r roundReadings) middleOf(yardstick string, of func(reading) float64) float64 {
 	return math.Sqrt(of(r.before[yardstick]) * of(r.after[yardstick]))
 }
 
-// ratios compares Junctor with a yardstick.
-func ratios(rounds []round, yardstick string) Measures {
-	m := measure(rounds, func(r round, of func(reading) float64) float64 {
-		return divide(of(r.junctor), r.middle(yardstick, of))
+// computeRatios compares Junctor with a yardstick.
+func computeRatios(rounds []roundReadings, yardstick string) Measures {
+	m := measureRounds(rounds, func(r roundReadings, of func(reading) float64) float64 {
+		return divideMeasured(of(r.junctor), r.middleOf(yardstick, of))
 	})
-	m.Added = over(rounds, func(r round) float64 {
-		direct := r.middle(Direct, medianTime)
-		return added(r.junctor.P50, r.middle(yardstick, medianTime), direct, direct)
-	})
-	return m
-}
-
-// control compares a yardstick with itself: what it shows beyond 1 is noise.
-func control(rounds []round, yardstick string) Measures {
-	m := measure(rounds, func(r round, of func(reading) float64) float64 {
-		return divide(of(r.after[yardstick]), of(r.before[yardstick]))
-	})
-	m.Added = over(rounds, func(r round) float64 {
-		return added(r.after[yardstick].P50, r.before[yardstick].P50, r.after[Direct].P50, r.before[Direct].P50)
+	m.Added = summarizeRounds(rounds, func(r roundReadings) float64 {
+		direct := r.middleOf(Direct, medianTime)
+		return compareAdded(r.junctor.P50, r.middleOf(yardstick, medianTime), direct, direct)
 	})
 	return m
 }
 
-// added compares what a and b take beyond the direct path; no number where that
-// was not measured.
-func added(a, b, directOfA, directOfB float64) float64 {
+// computeControl compares a yardstick with itself. Every deviation from 1 is
+// noise.
+func computeControl(rounds []roundReadings, yardstick string) Measures {
+	m := measureRounds(rounds, func(r roundReadings, of func(reading) float64) float64 {
+		return divideMeasured(of(r.after[yardstick]), of(r.before[yardstick]))
+	})
+	m.Added = summarizeRounds(rounds, func(r roundReadings) float64 {
+		return compareAdded(r.after[yardstick].P50, r.before[yardstick].P50, r.after[Direct].P50, r.before[Direct].P50)
+	})
+	return m
+}
+
+// compareAdded returns the ratio of the times that a and b take beyond the direct
+// path; NaN if one was not measured.
+func compareAdded(a, b, directOfA, directOfB float64) float64 {
 	if a <= 0 || directOfA <= 0 || directOfB <= 0 {
 		return math.NaN()
 	}
@@ -149,8 +157,8 @@ func added(a, b, directOfA, directOfB float64) float64 {
 	return max(0, a-directOfA) / b
 }
 
-// divide gives no number unless both sides were measured.
-func divide(a, b float64) float64 {
+// divideMeasured returns a/b; NaN unless both were measured.
+func divideMeasured(a, b float64) float64 {
 	if a <= 0 || b <= 0 {
 		return math.NaN()
 	}

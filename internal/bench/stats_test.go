@@ -80,7 +80,7 @@ func TestPercentile(t *testing.T) {
 		{hundred, 1, 100},
 		{hundred, 0, 1},
 	} {
-		if got := percentile(c.in, c.q); got != c.want {
+		if got := percentileOf(c.in, c.q); got != c.want {
 			t.Errorf("percentile(%d samples, %v) = %d, want %d", len(c.in), c.q, got, c.want)
 		}
 	}
@@ -96,7 +96,7 @@ func TestPercentileHolds(t *testing.T) {
 			sorted[i] = time.Duration(x)
 		}
 		slices.Sort(sorted)
-		p := percentile(sorted, q)
+		p := percentileOf(sorted, q)
 		within, less := 0, 0
 		for _, d := range sorted {
 			if d <= p {
@@ -114,39 +114,39 @@ func TestPercentileHolds(t *testing.T) {
 }
 
 // even is a round on a machine whose speed does not change.
-func even(junctor, direct, rev reading) round {
+func even(junctor, direct, rev reading) roundReadings {
 	yard := map[string]reading{Direct: direct, Rev: rev}
-	return round{junctor: junctor, before: yard, after: yard}
+	return roundReadings{junctor: junctor, before: yard, after: yard}
 }
 
 func TestRatios(t *testing.T) {
 	t.Parallel()
 	direct := reading{PerSecond: 1000, P50: 10, P99: 50, CPU: 20}
 	rev := reading{PerSecond: 500, P50: 20, P99: 100, CPU: 40}
-	rounds := []round{
+	rounds := []roundReadings{
 		even(reading{PerSecond: 500, P50: 20, P99: 150, CPU: 40}, direct, rev),
 		even(reading{PerSecond: 250, P50: 40, P99: 50, CPU: 60}, direct, rev),
 		even(reading{PerSecond: 1000, P50: 10, P99: 100, CPU: 20}, direct, rev),
 	}
 	want := Measures{Throughput: Stat{3, 0.5, 0.25, 1}, P50: Stat{3, 2, 1, 4}, P99: Stat{3, 2, 1, 3}, CPU: Stat{3, 2, 1, 3}}
-	if got := ratios(rounds, Direct); got != want {
+	if got := computeRatios(rounds, Direct); got != want {
 		t.Errorf("of direct: %+v, want %+v", got, want)
 	}
 	want = Measures{Throughput: Stat{3, 1, 0.5, 2}, P50: Stat{3, 1, 0.5, 2}, P99: Stat{3, 1, 0.5, 1.5}, Added: Stat{3, 1, 0, 3}, CPU: Stat{3, 1, 0.5, 1.5}}
-	if got := ratios(rounds, Rev); got != want {
+	if got := computeRatios(rounds, Rev); got != want {
 		t.Errorf("of rev: %+v, want %+v", got, want)
 	}
 	rounds[0].junctor.CPU, rounds[1].after = 0, map[string]reading{Direct: {PerSecond: 2000}}
-	got := ratios(rounds, Direct)
+	got := computeRatios(rounds, Direct)
 	if got.CPU.N != 1 || got.CPU.Median != 1 {
 		t.Errorf("CPU = %+v, want only the round in which all was measured", got.CPU)
 	}
-	if c := control(rounds, Direct); c.Throughput != (Stat{3, 1, 1, 2}) || c.CPU != (Stat{2, 1, 1, 1}) {
+	if c := computeControl(rounds, Direct); c.Throughput != (Stat{3, 1, 1, 2}) || c.CPU != (Stat{2, 1, 1, 1}) {
 		t.Errorf("control = %+v", c)
 	}
 	for what, want := range map[Measure]Stat{Throughput: got.Throughput, P50: got.P50, P99: got.P99, Added: got.Added, CPU: got.CPU, "": {}} {
-		if got.of(what) != want {
-			t.Errorf("%s: %+v, want %+v", what, got.of(what), want)
+		if got.statOf(what) != want {
+			t.Errorf("%s: %+v, want %+v", what, got.statOf(what), want)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestAdded(t *testing.T) {
 		{30, 20, 10, 0, nan},
 		{0, 20, 10, 10, nan},
 	} {
-		if got := added(c.a, c.b, c.directA, c.directB); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+		if got := compareAdded(c.a, c.b, c.directA, c.directB); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("added(%+v) = %v", c, got)
 		}
 	}
@@ -175,7 +175,7 @@ func TestRatiosCancelTheMachine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		truth := rapid.Float64Range(0.1, 10).Draw(t, "truth")
-		var rounds []round
+		var rounds []roundReadings
 		for range rapid.IntRange(1, 12).Draw(t, "rounds") {
 			speed := rapid.Float64Range(0.2, 5).Draw(t, "speed")
 			drift := rapid.Float64Range(0.7, 1.4).Draw(t, "drift")
@@ -183,7 +183,7 @@ func TestRatiosCancelTheMachine(t *testing.T) {
 				v := speed * math.Pow(drift, step) * factor
 				return reading{PerSecond: v, P50: v, P99: v, CPU: v}
 			}
-			rounds = append(rounds, round{
+			rounds = append(rounds, roundReadings{
 				before:  map[string]reading{Rev: at(0, 3), Direct: at(1, 1)},
 				junctor: at(2, truth),
 				after:   map[string]reading{Direct: at(3, 1), Rev: at(4, 3)},
@@ -192,7 +192,7 @@ func TestRatiosCancelTheMachine(t *testing.T) {
 		near := func(got Stat, want float64) bool {
 			return got.N == len(rounds) && math.Abs(got.Min/want-1) < 1e-9 && math.Abs(got.Max/want-1) < 1e-9
 		}
-		direct, rev := ratios(rounds, Direct), ratios(rounds, Rev)
+		direct, rev := computeRatios(rounds, Direct), computeRatios(rounds, Rev)
 		if !near(direct.Throughput, truth) || !near(direct.CPU, truth) || !near(rev.P50, truth/3) || !near(rev.P99, truth/3) {
 			t.Fatalf("truth %v: of direct %+v, of rev %+v", truth, direct, rev)
 		}

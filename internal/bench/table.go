@@ -8,63 +8,64 @@ import (
 	"text/tabwriter"
 )
 
-// disturbed is how many cores strangers may keep busy before a round is
-// repeated, and at last a row marked.
-const disturbed = 0.15
+// disturbedCores is how many cores other processes may keep busy before a round
+// is repeated and, in the end, a row is marked.
+const disturbedCores = 0.15
 
-// What the yardsticks are, for people.
+// legend explains the yardsticks in the report.
 const legend = "Ratios are Junctor's part of a yardstick in the same round: median (range). direct is the upstream itself, rev httputil.ReverseProxy before it,\n" +
 	"ungated Junctor without limits, argument checks and records, raw net/http with encoding/json, twin Junctor without records; control is the\n" +
 	"yardstick against itself, 1.00 without noise."
 
-// WriteTable writes the report for people.
+// WriteTable writes the report as aligned text for people.
 func (r *Report) WriteTable(w io.Writer) error {
 	t := newTable()
-	t.line("%s", r.headline())
-	t.line(legend + "\n")
+	t.addLine("%s", r.formatHeadline())
+	t.addLine(legend + "\n")
 
-	t.line("what\tmetric\tvalue\tcontrol\tgoal\tverdict")
+	t.addLine("what\tmetric\tvalue\tcontrol\tgoal\tverdict")
 	for _, l := range r.Lines {
-		t.line("%s\t%s\t%s\t%s\t%s\t%s", l.Name, l.Metric, l.Value.text(l.decimals()), l.control(), l.goal(), l.verdict())
+		t.addLine("%s\t%s\t%s\t%s\t%s\t%s", l.Name, l.Metric, l.Value.formatRange(l.decimalPlaces()), l.formatControl(), l.formatGoal(), l.formatVerdict())
 	}
-	t.line("")
+	t.addLine("")
 
 	if len(r.Rows) > 0 {
-		t.line("point\tagainst\tcalls/s\tp50\tadded p50\tp99\tCPU/call")
+		t.addLine("point\tagainst\tcalls/s\tp50\tadded p50\tp99\tCPU/call")
 	}
 	for _, row := range r.Rows {
 		m, c := row.Ratio, row.Control
-		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", row.Name, row.Against, m.Throughput.text(2), m.P50.text(2), m.Added.text(2), m.P99.text(2), m.CPU.text(2))
-		t.line("\tcontrol\t%s\t%s\t%s\t%s\t%s", c.Throughput.text(2), c.P50.text(2), c.Added.text(2), c.P99.text(2), c.CPU.text(2))
+		t.addLine("%s\t%s\t%s\t%s\t%s\t%s\t%s", row.Name, row.Against, m.Throughput.formatRange(2), m.P50.formatRange(2), m.Added.formatRange(2), m.P99.formatRange(2), m.CPU.formatRange(2))
+		t.addLine("\tcontrol\t%s\t%s\t%s\t%s\t%s", c.Throughput.formatRange(2), c.P50.formatRange(2), c.Added.formatRange(2), c.P99.formatRange(2), c.CPU.formatRange(2))
 	}
-	t.line("")
+	t.addLine("")
 
 	if len(r.Points) > 0 {
-		t.line("point\ttarget\tcalls/s\tp50 us\tp99 us\tCPU us/call\tMiB\tother cores\trepeated")
+		t.addLine("point\ttarget\tcalls/s\tp50 us\tp99 us\tCPU us/call\tMiB\tother cores\trepeated")
 	}
 	for _, p := range r.Points {
 		for i, m := range p.Targets {
 			name, other, repeated := "", "", ""
 			if i == 0 {
-				name, other, repeated = p.Name, p.Other.text(2), fmt.Sprint(p.Repeated)
+				name, other, repeated = p.Name, p.Other.formatRange(2), fmt.Sprint(p.Repeated)
 			}
-			t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", name, m.Name, m.Throughput.middle(), m.P50.middle(), m.P99.middle(), m.CPU.middle(), m.Memory.middle(), other, repeated)
+			t.addLine("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", name, m.Name, m.Throughput.formatMedian(), m.P50.formatMedian(), m.P99.formatMedian(), m.CPU.formatMedian(), m.Memory.formatMedian(), other, repeated)
 		}
 	}
-	t.line("")
+	t.addLine("")
 
 	a := r.Answers
-	t.line("answers: %d right, %d failed, %d wrong, %d crossed", a.Right, a.Failed, a.Wrong, a.Crossed)
-	for _, note := range r.notes() {
-		t.line("note: %s", note)
+	t.addLine("answers: %d right, %d failed, %d wrong, %d crossed", a.Right, a.Failed, a.Wrong, a.Crossed)
+	for _, note := range r.allNotes() {
+		t.addLine("note: %s", note)
 	}
 	for _, f := range r.Failures {
-		t.line("FAILED: %s", f)
+		t.addLine("FAILED: %s", f)
 	}
 	return t.writeTo(w)
 }
 
-func (r *Report) headline() string {
+// formatHeadline describes the program, the machine and the run in one line.
+func (r *Report) formatHeadline() string {
 	machine := fmt.Sprintf("%d CPUs", r.CPUs)
 	if r.CPU != "" {
 		machine = r.CPU + ", " + machine
@@ -72,8 +73,8 @@ func (r *Report) headline() string {
 	return fmt.Sprintf("junctor %s, %s, %d rounds of %s at each point, %s %s/%s, %s", r.Version, r.Date.Format("2006-01-02 15:04 MST"), r.Rounds, r.Duration, r.Go, r.OS, r.Arch, machine)
 }
 
-// notes are those of the run, and one on noise where there was any.
-func (r *Report) notes() []string {
+// allNotes returns the notes of the run, and one about noise if there was any.
+func (r *Report) allNotes() []string {
 	for _, l := range r.Lines {
 		if l.Disturbed {
 			return append(slices.Clip(r.Notes), "* strangers kept the machine busy, in spite of repeated rounds: repeat when it is quiet")
@@ -82,21 +83,25 @@ func (r *Report) notes() []string {
 	return r.Notes
 }
 
-func (l Line) control() string {
+// formatControl returns the control as text; "" if there is none.
+func (l Line) formatControl() string {
 	if l.Control == nil {
 		return ""
 	}
-	return l.Control.text(2)
+	return l.Control.formatRange(2)
 }
 
-func (l Line) goal() string {
+// formatGoal returns the goal as text; "" if there is none.
+func (l Line) formatGoal() string {
 	if l.Goal == nil {
 		return ""
 	}
-	return l.Goal.text()
+	return l.Goal.formatLimit()
 }
 
-func (l Line) verdict() string {
+// formatVerdict returns the verdict, with an asterisk if other processes
+// disturbed the measurement.
+func (l Line) formatVerdict() string {
 	if l.Disturbed {
 		return string(l.Verdict) + " *"
 	}
@@ -109,16 +114,18 @@ type table struct {
 	cells *tabwriter.Writer
 }
 
+// newTable returns an empty table.
 func newTable() *table {
 	text := new(bytes.Buffer)
 	return &table{text, tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)}
 }
 
-func (t *table) line(format string, args ...any) {
+// addLine adds a line whose cells are separated by tabs.
+func (t *table) addLine(format string, args ...any) {
 	_, _ = fmt.Fprintf(t.cells, format+"\n", args...) // into memory
 }
 
-// writeTo writes the lines without the spaces that empty cells leave at their ends.
+// writeTo writes the lines without the trailing spaces of empty cells.
 func (t *table) writeTo(w io.Writer) error {
 	if err := t.cells.Flush(); err != nil {
 		return err
@@ -131,8 +138,8 @@ func (t *table) writeTo(w io.Writer) error {
 	return err
 }
 
-// text is the median with its range.
-func (s Stat) text(decimals int) string {
+// formatRange returns the median with its range; "-" if nothing was measured.
+func (s Stat) formatRange(decimals int) string {
 	switch {
 	case s.N == 0:
 		return "-"
@@ -142,8 +149,8 @@ func (s Stat) text(decimals int) string {
 	return fmt.Sprintf("%.*f (%.*f-%.*f)", decimals, s.Median, decimals, s.Min, decimals, s.Max)
 }
 
-// middle is the median alone, as a whole number.
-func (s Stat) middle() string {
+// formatMedian returns only the median, as a whole number.
+func (s Stat) formatMedian() string {
 	if s.N == 0 {
 		return "-"
 	}

@@ -18,28 +18,30 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// upstream is the MCP server that Junctor and the reverse proxy stand in front
-// of: written by hand to cost next to nothing, so that what stands before it is
-// what is measured. It speaks one era, and each of its tools answers with its
-// text.
+// upstream is the MCP server behind Junctor and the reverse proxy. It is written
+// by hand to cost almost nothing, so that the measurement shows what is in front
+// of it. It speaks one era, and each of its tools returns its text argument.
 type upstream struct {
-	modern   bool
-	list     []byte // the result of tools/list, ready made
+	// The era that it speaks.
+	modern bool
+	// The result of tools/list, encoded in advance.
+	list     []byte
 	sessions atomic.Uint64
 	buffers  sync.Pool
 }
 
-// A tool is about as long as those of real servers, and a list of 5000 of them
+// A tool is about as long as a tool of a real server. A list of 5000 of them has
 // 2.6 MB.
 const (
-	toolEcho   = "echo"
-	toolText   = "text" // its argument
-	toolSchema = `{"type":"object","properties":{"text":{"type":"string","description":"What comes back, as it was sent."},` +
+	toolEcho     = "echo"
+	toolArgument = "text" // name of its argument
+	toolSchema   = `{"type":"object","properties":{"text":{"type":"string","description":"What comes back, as it was sent."},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":100,"description":"How many lines come back at most."},` +
 		`"labels":{"type":"array","items":{"type":"string"},"description":"Words that the answer is filed under."}},"required":["text"]}`
-	toolAbout = "Gives back the text that it was sent. This one stands for the tools of real servers, whose descriptions take a line or two as well."
+	toolDescription = "Gives back the text that it was sent. This one stands for the tools of real servers, whose descriptions take a line or two as well."
 )
 
+// newUpstream returns a server of an era with a number of tools.
 func newUpstream(modern bool, tools int) *upstream {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -51,13 +53,13 @@ func newUpstream(modern bool, tools int) *upstream {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"name":%q,"description":%q,"inputSchema":%s}`, toolName(i), toolAbout, toolSchema)
+		fmt.Fprintf(&b, `{"name":%q,"description":%q,"inputSchema":%s}`, toolName(i), toolDescription, toolSchema)
 	}
 	b.WriteString(`]}`)
 	return &upstream{modern: modern, list: b.Bytes()}
 }
 
-// toolName names the tools of a server, from 0.
+// toolName returns the name of the tool with a number, from 0.
 func toolName(i int) string {
 	if i == 0 {
 		return toolEcho
@@ -65,12 +67,12 @@ func toolName(i int) string {
 	return fmt.Sprintf("tool_%04d", i)
 }
 
-// answer appends the answer to a message; nothing where none is wanted. A list
-// is not copied: the answer to it is out, list and a brace. hello says that a
-// session begins with it.
-func (u *upstream) answer(dst, msg []byte) (out, list []byte, hello bool) {
+// appendAnswer appends the answer to a message, or nothing for a notification. A
+// list is not copied: the complete answer is then out, list and a closing brace.
+// hello says that a session begins.
+func (u *upstream) appendAnswer(dst, msg []byte) (out, list []byte, hello bool) {
 	var id, method, params []byte
-	err := members(msg, func(k, v []byte) bool {
+	err := scanMembers(msg, func(k, v []byte) bool {
 		switch string(k) {
 		case "id":
 			id = v
@@ -90,7 +92,7 @@ func (u *upstream) answer(dst, msg []byte) (out, list []byte, hello bool) {
 	dst = append(append(dst, `{"jsonrpc":"2.0","id":`...), id...)
 	switch name := string(method); {
 	case name == `"tools/call"`:
-		text := member(member(params, "arguments"), toolText)
+		text := findMember(findMember(params, "arguments"), toolArgument)
 		if text == nil {
 			text = []byte(`""`)
 		}
@@ -114,18 +116,19 @@ func (u *upstream) answer(dst, msg []byte) (out, list []byte, hello bool) {
 	return dst, nil, hello
 }
 
-// exchange is the buffers of one request.
-type exchange struct{ in, out []byte }
+// exchangeBuffers are the buffers of one request.
+type exchangeBuffers struct{ in, out []byte }
 
+// ServeHTTP answers one POST request.
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	x, _ := u.buffers.Get().(*exchange)
+	x, _ := u.buffers.Get().(*exchangeBuffers)
 	if x == nil {
-		x = &exchange{}
+		x = &exchangeBuffers{}
 	}
 	defer u.buffers.Put(x)
 	var err error
@@ -135,7 +138,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var list []byte
 	var hello bool
-	if x.out, list, hello = u.answer(x.out[:0], x.in); len(x.out) == 0 {
+	if x.out, list, hello = u.appendAnswer(x.out[:0], x.in); len(x.out) == 0 {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -143,14 +146,14 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Mcp-Session-Id", strconv.FormatUint(u.sessions.Add(1), 10))
 	}
 	if list == nil {
-		send(w, x.out)
+		sendJSON(w, x.out)
 	} else {
-		send(w, x.out, list, []byte{'}'})
+		sendJSON(w, x.out, list, []byte{'}'})
 	}
 }
 
-// serveStdio answers lines until r ends. Answers are written together as long as
-// more requests are there already.
+// serveStdio answers lines until r ends. While more requests are buffered,
+// answers are collected and written together.
 func (u *upstream) serveStdio(r io.Reader, w io.Writer) error {
 	in, out := bufio.NewReaderSize(r, 256<<10), bufio.NewWriterSize(w, 256<<10)
 	var line, answer []byte
@@ -162,11 +165,11 @@ func (u *upstream) serveStdio(r io.Reader, w io.Writer) error {
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
 			var list []byte
-			if answer, list, _ = u.answer(answer[:0], line); list != nil {
+			if answer, list, _ = u.appendAnswer(answer[:0], line); list != nil {
 				answer = append(append(answer, list...), '}')
 			}
 			if len(answer) > 0 {
-				_, _ = out.Write(append(answer, '\n')) // Flush tells
+				_, _ = out.Write(append(answer, '\n')) // Flush reports errors
 			}
 		}
 		line = line[:0]
@@ -184,9 +187,10 @@ func (u *upstream) serveStdio(r io.Reader, w io.Writer) error {
 	}
 }
 
-// runUpstream is the role: servers as specs say, such as legacy:10 for one of
-// that era with ten tools, each at an address of its own; or the first of them on
-// the standard input and output, which leaves a file in mark for each start.
+// runUpstream is the role "upstream". A spec such as legacy:10 stands for a
+// server of that era with ten tools. Each server has its own address. With stdio,
+// the first server uses the standard input and output, and leaves a file in mark
+// for each start.
 func runUpstream(ctx context.Context, specs []string, stdio bool, mark string, in io.Reader, out io.Writer) error {
 	var handlers []http.Handler
 	for _, spec := range specs {
@@ -201,7 +205,7 @@ func runUpstream(ctx context.Context, specs []string, stdio bool, mark string, i
 		return junctor.Errorf(junctor.CodeInvalid, "upstream needs a server, such as %s:10", eraLegacy)
 	}
 	if !stdio {
-		return serve(ctx, handlers, in, out)
+		return serveHandlers(ctx, handlers, in, out)
 	}
 	if mark != "" {
 		if err := os.WriteFile(filepath.Join(mark, strconv.Itoa(os.Getpid())), nil, 0o600); err != nil {

@@ -23,31 +23,33 @@ func TestYardsticksAnswerRight(t *testing.T) {
 		t.Cleanup(func() { srv.Close(); srv.CloseClientConnections() })
 		return srv
 	}
-	before := func(srv *httptest.Server) *httptest.Server { return serving(newRev(srv.Listener.Addr().String())) }
+	before := func(srv *httptest.Server) *httptest.Server {
+		return serving(newReverseProxy(srv.Listener.Addr().String()))
+	}
 	legacy, modern := serving(newUpstream(false, 10)), serving(newUpstream(true, 10))
 	at := map[string]*httptest.Server{
-		Direct + eraLegacy: legacy, Direct + eraModern: modern, Rev + eraLegacy: before(legacy), Rev + eraModern: before(modern), Raw: serving(&echo{}),
+		Direct + eraLegacy: legacy, Direct + eraModern: modern, Rev + eraLegacy: before(legacy), Rev + eraModern: before(modern), Raw: serving(&echoServer{}),
 	}
-	s := stage{targets: map[string]target{}}
+	s := testStage{targets: map[string]target{}}
 	for name, srv := range at {
 		s.targets[name] = target{nil, endpoint{Addr: srv.Listener.Addr().String(), Path: "/mcp"}}
 	}
-	for _, p := range points(10, 20) {
+	for _, p := range listPoints(10, 20) {
 		for _, yard := range p.yardsticks() {
-			target, tool := s.at(yard, p)
+			target, tool := s.targetFor(yard, p)
 			if yard == Twin || yard == Ungated || p.Tools == 20 {
 				continue
 			}
 			j := job{
-				Endpoint: target.endpoint, Version: p.Version, Method: p.Method, Tool: tool, Argument: toolText, ArgBytes: p.ArgBytes,
+				Endpoint: target.endpoint, Version: p.Version, Method: p.Method, Tool: tool, Argument: toolArgument, ArgBytes: p.ArgBytes,
 				Conns: min(p.Conns, 8), Run: "cafe0000", Duration: 30 * time.Millisecond,
 			}
-			if r, err := j.run(t.Context()); err != nil || r.Answers.Bad() > 0 || r.Answers.Right == 0 {
+			if r, err := j.runLoad(t.Context()); err != nil || r.Answers.Bad() > 0 || r.Answers.Right == 0 {
 				t.Errorf("%s, %s: %+v, %v", yard, p.Name, r, err)
 			}
 		}
 	}
-	for name, h := range map[string]http.Handler{Raw: &echo{}, Direct: newUpstream(false, 1)} {
+	for name, h := range map[string]http.Handler{Raw: &echoServer{}, Direct: newUpstream(false, 1)} {
 		for _, c := range []struct {
 			method, body string
 			status       int
@@ -86,7 +88,7 @@ func TestUpstreamAnswers(t *testing.T) {
 		{"notification", false, `{"method":"notifications/initialized"}`, ``, false},
 		{"nonsense", false, `{"id":`, `-32700`, false},
 	} {
-		got, list, hello := newUpstream(c.modern, 3).answer(nil, []byte(c.msg))
+		got, list, hello := newUpstream(c.modern, 3).appendAnswer(nil, []byte(c.msg))
 		if list != nil {
 			got = append(append(got, list...), '}')
 		}
@@ -103,19 +105,19 @@ func TestUpstreamOnPipes(t *testing.T) {
 	in := `{"id":1,"method":"tools/call","params":{"arguments":{"text":"a"}}}` + "\n\n" +
 		`{"method":"notifications/initialized"}` + "\n" + `{"id":2,"method":"tools/call","params":{"arguments":{"text":"` + long + `"}}}`
 	var out bytes.Buffer
-	if err := child(t.Context(), []string{"upstream", "-stdio", "-mark", mark, "legacy:2"}, strings.NewReader(in), &out); err != nil {
+	if err := runChild(t.Context(), []string{"upstream", "-stdio", "-mark", mark, "legacy:2"}, strings.NewReader(in), &out); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], `"id":1`) || !strings.Contains(lines[1], long) {
 		t.Errorf("%d answers: %.200q", len(lines), lines)
 	}
-	r := run{dir: filepath.Dir(mark)}
-	if err := os.Rename(mark, r.marks()); err != nil {
+	r := benchRun{dir: filepath.Dir(mark)}
+	if err := os.Rename(mark, r.marksDir()); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []int{1, 0} {
-		if n, err := r.children(); n != want || err != nil {
+		if n, err := r.countChildren(); n != want || err != nil {
 			t.Errorf("%d starts, %v, want %d", n, err, want)
 		}
 	}
@@ -124,14 +126,14 @@ func TestUpstreamOnPipes(t *testing.T) {
 func TestChildRefuses(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{nil, {"dance"}, {"rev"}, {"silent"}, {"upstream"}, {"upstream", "old:1"}, {"upstream", "legacy:0"}, {"upstream", "legacy"}, {"load", "-x"}} {
-		if err := child(t.Context(), args, strings.NewReader(""), io.Discard); junctor.CodeOf(err) != junctor.CodeInvalid {
+		if err := runChild(t.Context(), args, strings.NewReader(""), io.Discard); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("child(%q) = %v, want invalid", args, err)
 		}
 	}
-	if err := child(t.Context(), []string{"load"}, strings.NewReader("{no job"), io.Discard); junctor.CodeOf(err) != junctor.CodeInvalid {
+	if err := runChild(t.Context(), []string{"load"}, strings.NewReader("{no job"), io.Discard); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Errorf("load takes nonsense: %v", err)
 	}
-	if err := child(t.Context(), []string{"silent", "127.0.0.1:x"}, strings.NewReader(""), io.Discard); junctor.CodeOf(err) != junctor.CodeUnavailable {
+	if err := runChild(t.Context(), []string{"silent", "127.0.0.1:x"}, strings.NewReader(""), io.Discard); junctor.CodeOf(err) != junctor.CodeUnavailable {
 		t.Errorf("silent at no address: %v", err)
 	}
 }
@@ -149,7 +151,7 @@ func TestChildEndsWithItsInput(t *testing.T) {
 		{[]string{"load"}, 0},
 	} {
 		var out bytes.Buffer
-		if err := child(t.Context(), c.args, strings.NewReader(""), &out); err != nil {
+		if err := runChild(t.Context(), c.args, strings.NewReader(""), &out); err != nil {
 			t.Errorf("child(%q) = %v", c.args, err)
 		}
 		if n := len(strings.Fields(out.String())); n != c.addresses {

@@ -8,161 +8,177 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// batch is what one transaction writes. There is one, the writer's, which fills
-// it again and again: a call costs next to no memory here.
+// batch holds what one transaction writes. Only the writer uses it, and fills it
+// again and again, so that a call needs almost no new memory.
 type batch struct {
-	entries []*entry // that are being added
-	groups  []group  // of calls that are written together
-	grouped map[common]int
-	redact  *redactor
+	// The calls that are being added.
+	entries []*queuedCall
+	// Groups of calls that share columns.
+	groups     []callGroup
+	groupIndex map[sharedColumns]int // position of a group in groups
+	// Redacts the calls of the batch, one after another.
+	redactor *redactor
 
-	calls  uint64
-	rows   rows  // of calls
-	args   []any // of a statement
-	sums   rows  // of usage, once it is closed
-	tenant junctor.TenantID
-	id     string // of the first call
-	tried  bool
+	callCount uint64
+	// Rows of calls, group after group.
+	callRows      jsonRows
+	statementArgs []any // reused for each statement
+	// Rows of sums; filled by closeUsage.
+	usageRows jsonRows
+	// Of the first call, which shows whether a lost commit succeeded.
+	firstTenant junctor.TenantID
+	firstID     string // id of the first call
+	// The transaction was tried before.
+	attempted bool
 
-	usage map[usageKey]int // where in total
-	total []total
-	ways  map[toolKey]ways
+	totalIndex map[usageKey]int // position of a key in totals
+	// The sums of the batch, one per key.
+	totals []usageTotal
+	// Secret paths, looked up once per batch.
+	pathsByTool map[toolKey]secretPaths
 }
 
-// common is what calls have in common that are of one server and one agent, and
-// ended alike, in the order of commonColumns. It is parameters of the statement that
-// writes them all: every column that a row brings of its own costs, and these would
-// be most of it.
-type common [14]string
+// sharedColumns are the values that calls of one server and one agent with the
+// same outcome have in common, in the order of sharedColumnNames. They are
+// parameters of the statement that inserts all these calls. That is cheaper than
+// repeating them in every row, of which they would be the larger part.
+type sharedColumns [14]string
 
-// group is calls that have much in common.
-type group struct {
-	common
-	lists int // of rows, with those of the groups before
+// callGroup is a group of calls with the same shared columns.
+type callGroup struct {
+	sharedColumns
+	// Number of row lists up to the end of this group.
+	listCount int
 }
 
-// total is a row of usage.
-type total struct {
+// usageTotal is one row of the usage table.
+type usageTotal struct {
 	usageKey
-	sums
+	usageSums
 }
 
-// toolKey names one version of a tool.
+// toolKey identifies one version of a tool.
 type toolKey struct{ server, name, version string }
 
+// newBatch returns an empty batch that keeps up to most bytes of each payload.
 func newBatch(most int) *batch {
-	return &batch{redact: newRedactor(most), grouped: map[common]int{}, usage: map[usageKey]int{}, ways: map[toolKey]ways{}}
+	return &batch{redactor: newRedactor(most), groupIndex: map[sharedColumns]int{}, totalIndex: map[usageKey]int{}, pathsByTool: map[toolKey]secretPaths{}}
 }
 
-// begin empties the batch, but for what was summed up of calls that are lost.
-func (b *batch) begin(missed map[usageKey]*sums) {
-	if cap(b.total) > 2*batchSize {
-		b.total, b.usage = nil, map[usageKey]int{}
+// reset empties the batch and begins with the sums of the calls that were
+// dropped.
+func (b *batch) reset(missed map[usageKey]*usageSums) {
+	if cap(b.totals) > 2*batchSize {
+		b.totals, b.totalIndex = nil, map[usageKey]int{}
 	}
-	b.rows.reset()
-	b.sums.reset()
-	b.calls, b.tried, b.total = 0, false, b.total[:0]
+	b.callRows.reset()
+	b.usageRows.reset()
+	b.callCount, b.attempted, b.totals = 0, false, b.totals[:0]
 	b.groups = b.groups[:0]
-	clear(b.grouped)
-	clear(b.usage)
-	clear(b.ways) // a tool may have come to have another schema
+	clear(b.groupIndex)
+	clear(b.totalIndex)
+	clear(b.pathsByTool) // a tool's schema may have changed
 	for k, s := range missed {
-		*b.at(k) = *s
+		*b.sumsOf(k) = *s
 	}
 }
 
-// at gives the sums of a key.
-func (b *batch) at(k usageKey) *sums {
-	i, ok := b.usage[k]
+// sumsOf returns the sums of a key. The pointer is valid until the next call.
+func (b *batch) sumsOf(k usageKey) *usageSums {
+	i, ok := b.totalIndex[k]
 	if !ok {
-		i = len(b.total)
-		b.usage[k] = i
-		b.total = append(b.total, total{usageKey: k})
+		i = len(b.totals)
+		b.totalIndex[k] = i
+		b.totals = append(b.totals, usageTotal{usageKey: k})
 	}
-	return &b.total[i].sums
+	return &b.totals[i].usageSums
 }
 
-// group brings together the calls that have much in common.
-func (b *batch) group() {
+// groupEntries sorts the entries so that calls with the same shared columns
+// follow each other.
+func (b *batch) groupEntries() {
 	last := -1
 	for _, e := range b.entries {
-		k := commonOf(&e.call)
-		if last < 0 || b.groups[last].common != k {
+		k := sharedColumnsOf(&e.call)
+		if last < 0 || b.groups[last].sharedColumns != k {
 			var ok bool
-			if last, ok = b.grouped[k]; !ok {
+			if last, ok = b.groupIndex[k]; !ok {
 				last = len(b.groups)
-				b.grouped[k] = last
-				b.groups = append(b.groups, group{common: k})
+				b.groupIndex[k] = last
+				b.groups = append(b.groups, callGroup{sharedColumns: k})
 			}
 		}
-		e.group = last
+		e.groupNumber = last
 	}
-	slices.SortStableFunc(b.entries, func(x, y *entry) int { return cmp.Compare(x.group, y.group) })
+	slices.SortStableFunc(b.entries, func(x, y *queuedCall) int { return cmp.Compare(x.groupNumber, y.groupNumber) })
 }
 
-func commonOf(c *junctor.Call) common {
-	return common{
-		string(c.Tenant), string(c.Kind), string(c.Door), keep(c.Server), keep(c.Version), keep(c.Issuer), keep(c.Subject),
-		keep(c.User), keep(c.Agent), keep(c.View), keep(c.Room), string(c.Status), string(c.Code), attempts(c.Timing.Failed),
+// sharedColumnsOf returns the shared columns of a call, in the order of
+// sharedColumnNames.
+func sharedColumnsOf(c *junctor.Call) sharedColumns {
+	return sharedColumns{
+		string(c.Tenant), string(c.Kind), string(c.Door), storableText(c.Server), storableText(c.Version), storableText(c.Issuer), storableText(c.Subject),
+		storableText(c.User), storableText(c.Agent), storableText(c.View), storableText(c.Room), string(c.Status), string(c.Code), encodeAttempts(c.Timing.Failed),
 	}
 }
 
-// add makes a row of a call, those of a group one after another. Nothing of e is
-// kept but strings.
-func (b *batch) add(h *History, e *entry) {
-	c, r := &e.call, b.redact
-	b.at(keyOf(c)).add(c)
-	if b.calls++; b.calls == 1 {
-		b.tenant, b.id = c.Tenant, keep(c.ID)
+// addEntry adds the row of a call. The calls of a group must be added one after
+// another. Only strings of e are kept.
+func (b *batch) addEntry(h *History, e *queuedCall) {
+	c, r := &e.call, b.redactor
+	b.sumsOf(usageKeyOf(c)).addCall(c)
+	if b.callCount++; b.callCount == 1 {
+		b.firstTenant, b.firstID = c.Tenant, storableText(c.ID)
 	}
-	row := &b.rows
-	row.text(keep(c.ID))
-	row.int(c.Start.UnixMicro())
-	row.int(c.Duration.Microseconds())
-	row.int(int64(c.BytesIn))
-	row.int(int64(c.BytesOut))
-	row.int(c.Timing.Admitted.Microseconds())
-	row.int(c.Timing.Connected.Microseconds())
-	row.int(c.Timing.Answered.Microseconds())
-	r.begin()
+	row := &b.callRows
+	row.addText(storableText(c.ID))
+	row.addInt(c.Start.UnixMicro())
+	row.addInt(c.Duration.Microseconds())
+	row.addInt(int64(c.BytesIn))
+	row.addInt(int64(c.BytesOut))
+	row.addInt(c.Timing.Admitted.Microseconds())
+	row.addInt(c.Timing.Connected.Microseconds())
+	row.addInt(c.Timing.Answered.Microseconds())
+	r.reset()
 	if c.Keeper != nil {
 		for _, secret := range c.Keeper.Secrets() {
-			r.rememberText(secret)
+			r.rememberSecretText(secret)
 		}
 	}
-	if h.o.Max > 0 {
-		secret := b.waysTo(h.o.Paths, c)
-		row.bytes(r.params(e.buf[:e.params], e.sizeP, secret.params))
-		row.bytes(r.result(e.buf[e.params:], e.sizeR, secret.result))
+	if h.options.Max > 0 {
+		secret := b.secretPathsOf(h.options.Paths, c)
+		row.addBytes(r.redactParams(e.payloads[:e.paramsLen], e.paramsSize, secret.params))
+		row.addBytes(r.redactResult(e.payloads[e.paramsLen:], e.resultSize, secret.result))
 	} else {
-		row.text("")
-		row.text("")
+		row.addText("")
+		row.addText("")
 	}
-	row.bytes(keepBytes(r.text(c.Name)))
-	row.bytes(keepBytes(r.text(c.Reason)))
-	row.end()
+	row.addBytes(storableBytes(r.redactText(c.Name)))
+	row.addBytes(storableBytes(r.redactText(c.Reason)))
+	row.endRow()
 }
 
 // closeGroup ends the rows of a group.
 func (b *batch) closeGroup(n int) {
-	b.rows.close()
-	b.groups[n].lists = len(b.rows.ends)
+	b.callRows.closeList()
+	b.groups[n].listCount = len(b.callRows.listEnds)
 }
 
-// each gives the lists of rows of calls, and what the calls of each have in common,
-// until one fails.
-func (b *batch) each(use func(c *common, list string) error) error {
+// eachCallList calls use with each list of call rows and the shared columns of
+// its calls. It stops at the first error.
+func (b *batch) eachCallList(use func(c *sharedColumns, list string) error) error {
 	n, lists := 0, 0
-	return b.rows.each(func(list string) error {
-		if lists++; lists > b.groups[n].lists {
-			n++ // no group is without a list
+	return b.callRows.eachList(func(list string) error {
+		if lists++; lists > b.groups[n].listCount {
+			n++ // every group has at least one list
 		}
-		return use(&b.groups[n].common, list)
+		return use(&b.groups[n].sharedColumns, list)
 	})
 }
 
-// attempts are those that failed, as JSON; most calls have none.
-func attempts(failed []junctor.Attempt) string {
+// encodeAttempts returns the failed attempts as JSON; "" if there are none, as
+// for most calls.
+func encodeAttempts(failed []junctor.Attempt) string {
 	if len(failed) == 0 {
 		return ""
 	}
@@ -173,43 +189,45 @@ func attempts(failed []junctor.Attempt) string {
 	return string(text)
 }
 
-// waysTo gives the paths to what a tool's own schemas call secret.
-func (b *batch) waysTo(paths Paths, c *junctor.Call) ways {
+// secretPathsOf returns the paths that a tool's own schemas mark as secret.
+func (b *batch) secretPathsOf(paths Paths, c *junctor.Call) secretPaths {
 	if paths == nil || c.Kind != junctor.KindTool || c.Server == "" {
-		return ways{}
+		return secretPaths{}
 	}
 	k := toolKey{c.Server, c.Name, c.Version}
-	w, ok := b.ways[k]
+	w, ok := b.pathsByTool[k]
 	if !ok {
-		w = waysOf(paths.SecretPaths(c.Server, c.Name, c.Version))
-		b.ways[k] = w
+		w = newSecretPaths(paths.SecretPaths(c.Server, c.Name, c.Version))
+		b.pathsByTool[k] = w
 	}
 	return w
 }
 
-// close makes the rows of usage, in one order, so that no two instances wait for
-// each other, and ends the batch.
-func (b *batch) close() {
-	slices.SortFunc(b.total, func(x, y total) int { return x.compare(y.usageKey) })
-	for i := range b.total {
-		t, row := &b.total[i], &b.sums
-		row.text(string(t.tenant))
-		row.int(t.day)
+// closeUsage writes the rows of usage and ends the batch. The rows are sorted,
+// because two replicas that lock the same rows in a different order could
+// deadlock.
+func (b *batch) closeUsage() {
+	slices.SortFunc(b.totals, func(x, y usageTotal) int { return x.compareTo(y.usageKey) })
+	for i := range b.totals {
+		t, row := &b.totals[i], &b.usageRows
+		row.addText(string(t.tenant))
+		row.addInt(t.day)
 		for _, s := range [...]string{t.server, t.name, t.door, t.issuer, t.subject, t.user, t.agent} {
-			row.text(s)
+			row.addText(s)
 		}
-		for _, n := range [...]int64{t.calls, t.errors, t.refused, t.duration, t.in, t.out} {
-			row.int(n)
+		for _, n := range [...]int64{t.calls, t.errors, t.refused, t.duration, t.bytesIn, t.bytesOut} {
+			row.addInt(n)
 		}
-		for _, n := range t.counts {
-			row.int(n)
+		for _, n := range t.bucketCounts {
+			row.addInt(n)
 		}
-		row.end()
+		row.endRow()
 	}
-	b.sums.close()
+	b.usageRows.closeList()
 }
 
-func (k usageKey) compare(other usageKey) int {
+// compareTo orders keys; every column counts.
+func (k usageKey) compareTo(other usageKey) int {
 	return cmp.Or(
 		cmp.Compare(k.day, other.day), cmp.Compare(k.tenant, other.tenant), cmp.Compare(k.server, other.server),
 		cmp.Compare(k.name, other.name), cmp.Compare(k.door, other.door), cmp.Compare(k.issuer, other.issuer), cmp.Compare(k.subject, other.subject),

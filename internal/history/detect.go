@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// detector finds secrets in texts by what they look like. Where it is in doubt
-// it takes a text for secret: what is lost is a piece of a history, what is kept
-// may be somebody's key.
+// detector finds secrets in text by their form. If in doubt, it treats a text as
+// a secret: a false alarm costs a piece of history, a miss may publish a key.
 type detector struct {
-	first [256][]token
+	byFirstByte [256][]keyPrefix // the prefixes that begin with a byte
 }
 
-// token is a kind of key that shows by its beginning.
-type token struct {
-	prefix string
-	least  int  // bytes that must follow
-	dots   bool // the rest may have dots
+// keyPrefix is a kind of key that is recognised by its beginning.
+type keyPrefix struct {
+	prefix    string
+	minRest   int  // bytes that must follow the prefix
+	allowDots bool // the rest may contain dots
 }
 
+// newDetector returns a detector that knows the key formats of common services.
 func newDetector() detector {
 	var d detector
-	for _, t := range []token{
+	for _, t := range []keyPrefix{
 		{"jct_", 12, false}, // ours
 		{"ghp_", 16, false},
 		{"gho_", 16, false},
@@ -69,31 +69,31 @@ func newDetector() detector {
 		{"AGE-SECRET-KEY-", 20, false},
 		{"eyJ", 20, true}, // a JWT or another signed object
 	} {
-		d.first[t.prefix[0]] = append(d.first[t.prefix[0]], t)
+		d.byFirstByte[t.prefix[0]] = append(d.byFirstByte[t.prefix[0]], t)
 	}
 	return d
 }
 
-// isWord says that c may be part of a name or a key. Tables of bools are not
-// faster.
-func isWord(c byte) bool {
+// isWordByte reports whether c may be part of a name or a key. A lookup table was
+// measured and is not faster.
+func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// clean appends a text without its secrets to dst, and says whether there were
-// any: where not, nothing was appended. sensitive judges the names that precede
-// a colon or an equals sign.
-func (d *detector) clean(dst, s []byte, sensitive func([]byte) secrecy) ([]byte, bool) {
+// cleanText appends a text without its secrets to dst. It reports whether there
+// were any; if not, it appends nothing. sensitive classifies the names before a
+// colon or an equals sign.
+func (d *detector) cleanText(dst, s []byte, sensitive func([]byte) secrecy) ([]byte, bool) {
 	if len(s) < 8 {
 		return dst, false
 	}
-	from := 0 // what is before was written
+	from := 0 // everything before it was written
 	for i := 0; i < len(s); {
-		if !isWord(s[i]) {
-			if a, b := userinfo(s, i); b > a {
-				dst = append(append(dst, s[from:a]...), redacted...)
+		if !isWordByte(s[i]) {
+			if a, b := findUserInfo(s, i); b > a {
+				dst = append(append(dst, s[from:a]...), redactedMark...)
 				from, i = b, b
 				continue
 			}
@@ -101,12 +101,12 @@ func (d *detector) clean(dst, s []byte, sensitive func([]byte) secrecy) ([]byte,
 			continue
 		}
 		j := i + 1
-		for j < len(s) && isWord(s[j]) {
+		for j < len(s) && isWordByte(s[j]) {
 			j++
 		}
-		a, b := d.secret(s, i, j, sensitive)
+		a, b := d.findSecret(s, i, j, sensitive)
 		if b > a {
-			dst = append(append(dst, s[from:a]...), redacted...)
+			dst = append(append(dst, s[from:a]...), redactedMark...)
 			from, i = b, b
 			continue
 		}
@@ -118,33 +118,34 @@ func (d *detector) clean(dst, s []byte, sensitive func([]byte) secrecy) ([]byte,
 	return append(dst, s[from:]...), true
 }
 
-// secret looks at the word s[i:j]: is it secret, or does a secret follow? It
-// gives where that begins and ends; the same twice is how far it looked.
-func (d *detector) secret(s []byte, i, j int, sensitive func([]byte) secrecy) (from, to int) {
+// findSecret decides whether the word s[i:j] is a secret, or whether a secret
+// follows it. It returns the bounds of the secret. If from equals to, there is
+// none, and to is how far it looked.
+func (d *detector) findSecret(s []byte, i, j int, sensitive func([]byte) secrecy) (from, to int) {
 	word := s[i:j]
 	for k := i; k < j; k++ {
 		if k == i || s[k-1] == '-' || s[k-1] == '_' {
-			if end := d.prefixed(s, k); end > 0 {
+			if end := d.prefixedKeyEnd(s, k); end > 0 {
 				return k, end
 			}
 		}
 	}
-	if begins(word, "-----BEGIN") {
-		return pem(s, i)
+	if hasPrefix(word, "-----BEGIN") {
+		return findPrivateKey(s, i)
 	}
 	if len(word) <= 6 && (bytes.EqualFold(word, []byte("bearer")) || bytes.EqualFold(word, []byte("basic"))) {
-		if a, b := scheme(s, j); b > a {
+		if a, b := findSchemeCredential(s, j); b > a {
 			return a, b
 		}
 	}
-	if a, b := d.named(s, i, j, sensitive); b > a {
+	if a, b := d.findNamedValue(s, i, j, sensitive); b > a {
 		return a, b
 	}
-	// Base64 has two more characters, and signs of equality at its end.
-	for j < len(s) && (isWord(s[j]) || s[j] == '+' || s[j] == '/') {
+	// Base64 has two more characters, and equals signs at its end.
+	for j < len(s) && (isWordByte(s[j]) || s[j] == '+' || s[j] == '/') {
 		j++
 	}
-	if random(s[i:j]) {
+	if looksRandom(s[i:j]) {
 		for j < len(s) && s[j] == '=' {
 			j++
 		}
@@ -153,25 +154,27 @@ func (d *detector) secret(s []byte, i, j int, sensitive func([]byte) secrecy) (f
 	return 0, 0
 }
 
-// prefixed gives the end of a key that begins at i; 0 when none does.
-func (d *detector) prefixed(s []byte, i int) int {
-	for _, t := range d.first[s[i]] {
-		if !begins(s[i:], t.prefix) {
+// prefixedKeyEnd returns the end of a key with a known prefix that begins at i; 0
+// for none.
+func (d *detector) prefixedKeyEnd(s []byte, i int) int {
+	for _, t := range d.byFirstByte[s[i]] {
+		if !hasPrefix(s[i:], t.prefix) {
 			continue
 		}
 		end := i + len(t.prefix)
-		for end < len(s) && (isWord(s[end]) || t.dots && s[end] == '.') {
+		for end < len(s) && (isWordByte(s[end]) || t.allowDots && s[end] == '.') {
 			end++
 		}
-		if end-i-len(t.prefix) >= t.least {
+		if end-i-len(t.prefix) >= t.minRest {
 			return end
 		}
 	}
 	return 0
 }
 
-// pem gives where a private key in PEM ends: with its last line, or the text.
-func pem(s []byte, i int) (from, to int) {
+// findPrivateKey returns the bounds of a PEM private key that begins at i.
+// Without an end marker it extends to the end of the text.
+func findPrivateKey(s []byte, i int) (from, to int) {
 	line := s[i:]
 	head := bytes.Index(line[5:], []byte("-----"))
 	if head < 0 {
@@ -181,7 +184,7 @@ func pem(s []byte, i int) (from, to int) {
 		return 0, 0
 	}
 	if !bytes.Contains(line[:head+5], []byte("PRIVATE KEY")) {
-		return i + head + 10, i + head + 10 // a certificate is for all to see
+		return i + head + 10, i + head + 10 // a certificate is public
 	}
 	rest := line[head+10:]
 	_, after, ended := bytes.Cut(rest, []byte("-----END"))
@@ -195,16 +198,17 @@ func pem(s []byte, i int) (from, to int) {
 	return i, len(s) - len(after) + dashes + 5
 }
 
-// scheme gives the credential that follows the name of an HTTP authentication
-// scheme, which ends at j. Prose such as "basic authentication" has none.
-func scheme(s []byte, j int) (from, to int) {
+// findSchemeCredential returns the credential after the name of an HTTP
+// authentication scheme, which ends at j. Prose such as "basic authentication"
+// has none.
+func findSchemeCredential(s []byte, j int) (from, to int) {
 	from = j
 	for from < len(s) && (isSpace(s[from]) || s[from] == ':') {
 		from++
 	}
 	to = from
 	var digits, upper int
-	for to < len(s) && (isWord(s[to]) || strings.IndexByte("+/=.~%", s[to]) >= 0) {
+	for to < len(s) && (isWordByte(s[to]) || strings.IndexByte("+/=.~%", s[to]) >= 0) {
 		if s[to] >= '0' && s[to] <= '9' {
 			digits++
 		} else if s[to] >= 'A' && s[to] <= 'Z' {
@@ -218,9 +222,10 @@ func scheme(s []byte, j int) (from, to int) {
 	return from, to
 }
 
-// named gives the value that follows a secret's name, the word s[i:j], after a
-// colon or an equals sign, or after a space where the name is an option.
-func (d *detector) named(s []byte, i, j int, sensitive func([]byte) secrecy) (from, to int) {
+// findNamedValue returns the value that follows the word s[i:j] if that is a
+// secret's name. The value follows a colon or an equals sign or, if the name is a
+// command-line option, a space.
+func (d *detector) findNamedValue(s []byte, i, j int, sensitive func([]byte) secrecy) (from, to int) {
 	k := j
 	for k < len(s) && (s[k] == '\\' || s[k] == '"' || s[k] == '\'' || s[k] == ']') {
 		k++
@@ -228,11 +233,11 @@ func (d *detector) named(s []byte, i, j int, sensitive func([]byte) secrecy) (fr
 	for k < len(s) && isSpace(s[k]) && k < j+6 {
 		k++
 	}
-	option := begins(s[i:j], "--") && k > j && isSpace(s[j])
+	option := hasPrefix(s[i:j], "--") && k > j && isSpace(s[j])
 	if k >= len(s) || s[k] != ':' && s[k] != '=' && !option {
 		return 0, 0
 	}
-	if sensitive(s[i:j]) == plain {
+	if sensitive(s[i:j]) == notSecret {
 		return 0, 0
 	}
 	if !option || s[k] == ':' || s[k] == '=' {
@@ -243,25 +248,27 @@ func (d *detector) named(s []byte, i, j int, sensitive func([]byte) secrecy) (fr
 	for k < len(s) && isSpace(s[k]) && k < begin+8 {
 		k++
 	}
-	return valueOf(s, k, headerLike(s[i:j]))
+	return findValue(s, k, spansLine(s[i:j]))
 }
 
-// headerLike says that the value of a name goes on to the end of its line.
-func headerLike(name []byte) bool {
+// spansLine reports whether the value of a name extends to the end of its line,
+// as in an HTTP header.
+func spansLine(name []byte) bool {
 	ends := func(with string) bool {
 		return len(name) >= len(with) && bytes.EqualFold(name[len(name)-len(with):], []byte(with))
 	}
 	return ends("authorization") || ends("cookie") || len(name) == len("connectionstring") && ends("connectionstring")
 }
 
-// begins says whether s has a prefix.
-func begins(s []byte, prefix string) bool {
+// hasPrefix reports whether s begins with prefix.
+func hasPrefix(s []byte, prefix string) bool {
 	return len(s) >= len(prefix) && string(s[:len(prefix)]) == prefix
 }
 
-// valueOf gives the value that begins at k: to its closing quote, or to where a
-// value ends that has none.
-func valueOf(s []byte, k int, line bool) (from, to int) {
+// findValue returns the bounds of the value that begins at k: up to its closing
+// quote or, without quotes, up to the first byte that cannot be part of a value.
+// line says that the value extends to the end of its line.
+func findValue(s []byte, k int, line bool) (from, to int) {
 	if k >= len(s) {
 		return 0, 0
 	}
@@ -285,7 +292,7 @@ func valueOf(s []byte, k int, line bool) (from, to int) {
 		n = len(s) - k
 	}
 	v := s[k : k+n]
-	if begins(v, redacted[:len(redacted)-1]) {
+	if hasPrefix(v, redactedMark[:len(redactedMark)-1]) {
 		return 0, 0
 	}
 	switch string(v) {
@@ -295,9 +302,9 @@ func valueOf(s []byte, k int, line bool) (from, to int) {
 	return k, k + n
 }
 
-// userinfo gives the user and password in an address that has its :// at i.
-func userinfo(s []byte, i int) (from, to int) {
-	if s[i] != ':' || !begins(s[i:], "://") {
+// findUserInfo returns the user and password of a URL whose "://" is at i.
+func findUserInfo(s []byte, i int) (from, to int) {
+	if s[i] != ':' || !hasPrefix(s[i:], "://") {
 		return 0, 0
 	}
 	from = i + 3
@@ -312,10 +319,10 @@ func userinfo(s []byte, i int) (from, to int) {
 	return from, from + at
 }
 
-// random says that a word was drawn, not written: long, of small and capital
-// letters and digits in no order. Hexadecimal digests, UUIDs, paths and names
-// in any style are not taken for it.
-func random(word []byte) bool {
+// looksRandom reports whether a word looks generated rather than written: long,
+// with lower-case letters, upper-case letters and digits in no order. Hexadecimal
+// digests, UUIDs, paths and names in any style do not match.
+func looksRandom(word []byte) bool {
 	const least = 32
 	if len(word) < least {
 		return false

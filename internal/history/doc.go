@@ -1,18 +1,28 @@
-// Package history keeps what was said in calls, for people who look at it
-// later: parameters and results, redacted and cut, beside who called what, how
-// it ended and how long it took; and sums per day, tool and agent that outlive
-// the calls. guard hands it every call at its end, admin and the CLI read it.
-// It stands on the ground: app gives it a database that a driver of package
-// store has opened (a file of its own on SQLite, tables of their own on
-// PostgreSQL), with the schema that lies beside the driver.
+// Package history keeps the payloads of calls, so that people can look at them
+// later: parameters and results, redacted and cut, with the caller, the outcome
+// and the timing of each call. It also keeps sums per day, tool and agent, which
+// outlive the calls.
 //
-// It is not the record of calls: that is the journal of package audit, which
-// no call escapes. Record never waits. When the writer cannot keep up, or the
-// database is away for long, calls are dropped and counted; their sums are
+// The pipeline in internal/guard records every call at its end. internal/admin
+// and internal/cli read the history. internal/app opens the database with a
+// driver of internal/store: a separate file for SQLite, separate tables for
+// PostgreSQL. The schema is beside the driver.
+//
+// The history is not the record of calls. That is the journal of internal/audit,
+// which no call escapes. Record never waits. If the writer cannot keep up, or the
+// database is unavailable for long, calls are dropped and counted. Their sums are
 // still kept.
 //
-// What leaves Record's hands for the database has passed the redactor: by the
-// names of members, by what values look like, by what schemas say, and
-// wherever a value found so appears again. Cutting comes after redaction, and
-// what is stored is always whole JSON.
+// Every payload passes the redactor before it reaches the database. The redactor
+// finds secrets by the names of members, by the form of values and by the tool's
+// schemas. It then removes a secret wherever else it appears in the call. A
+// payload is cut after it was redacted, and the stored text is always valid JSON.
+//
+// To read the code, begin with history.go (the type, Record, Close), writer.go
+// (the goroutine that writes) and batch.go (one transaction). Then:
+//
+//   - redact.go: the redactor of one call; json_redactor.go walks through JSON, with json_container.go, json_hide.go and json_lex.go.
+//   - detect.go and secret_names.go: what counts as a secret; mask_words.go applies it to commands.
+//   - json_rows.go: how rows reach the database.
+//   - query.go, search.go, export.go, usage.go and prune.go: what readers call.
 package history

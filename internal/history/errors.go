@@ -11,9 +11,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// fail turns an error of the database into one that may cross packages. The
-// database's own words stay in the cause: they can quote values.
-func (h *History) fail(ctx context.Context, err error, doing string, args ...any) error {
+// wrapError turns an error of the database into one that may cross packages. The
+// database's own message stays in the cause, because it can quote values.
+func (h *History) wrapError(ctx context.Context, err error, doing string, args ...any) error {
 	if known, ok := errors.AsType[*junctor.Error](err); ok {
 		return known
 	}
@@ -23,19 +23,19 @@ func (h *History) fail(ctx context.Context, err error, doing string, args ...any
 			return &junctor.Error{Code: code, Cause: err, Message: "cannot " + doing + ": " + junctor.AsError(e).Message}
 		}
 	}
-	if code := h.o.Dialect.Code(err); code == junctor.CodeUnavailable || h.closing.Load() {
+	if code := h.options.Dialect.Code(err); code == junctor.CodeUnavailable || h.closing.Load() {
 		return &junctor.Error{Code: junctor.CodeUnavailable, Cause: err, Message: "cannot " + doing + ": the database cannot be used just now; the log says why"}
 	}
 	return &junctor.Error{Code: junctor.CodeInternal, Cause: err, Message: "cannot " + doing + ": the database refused; the log says why"}
 }
 
-// mostText is how many bytes a name, or a reason, has at most.
-const mostText = 2048
+// maxTextBytes is the longest name or reason that is stored.
+const maxTextBytes = 2048
 
-// keep is text that every database can keep: valid UTF-8, without NUL, and not
-// longer than a name should be.
-func keep(s string) string {
-	s = s[:min(len(s), mostText)]
+// storableText returns s in a form that every database can store: valid UTF-8
+// without NUL, at most maxTextBytes long.
+func storableText(s string) string {
+	s = s[:min(len(s), maxTextBytes)]
 	if strings.IndexByte(s, 0) >= 0 {
 		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
 	}
@@ -45,11 +45,12 @@ func keep(s string) string {
 	return s
 }
 
-// keepBytes is keep, and gives s itself where that can be kept.
-func keepBytes(s []byte) []byte {
-	s = s[:min(len(s), mostText)]
+// storableBytes is storableText for bytes. It returns s itself if that can be
+// stored.
+func storableBytes(s []byte) []byte {
+	s = s[:min(len(s), maxTextBytes)]
 	if bytes.IndexByte(s, 0) < 0 && utf8.Valid(s) {
 		return s
 	}
-	return []byte(keep(string(s)))
+	return []byte(storableText(string(s)))
 }

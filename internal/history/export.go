@@ -13,18 +13,18 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Format is how calls are exported.
+// Format is the file format of an export.
 type Format string
 
-// Formats of an export.
+// The formats of an export.
 const (
-	JSONLines Format = "json" // an object a line
+	JSONLines Format = "json" // one JSON object per line
 	CSV       Format = "csv"
 )
 
-// Export writes the calls that match and that access has, newest first, as they are read:
-// however many there are, it holds few of them. The filter's Limit and Cursor
-// do not count.
+// Export writes the calls that match f and that access may see, newest first. It
+// reads page by page, so memory use does not depend on the number of calls. It
+// ignores the filter's Limit and Cursor. An unknown format is CodeInvalid.
 func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAccess, f Filter, format Format) error {
 	buffered := bufio.NewWriter(w)
 	var put func(Entry) error
@@ -35,7 +35,7 @@ func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAc
 		put = func(e Entry) error { return enc.Encode(e) }
 	case CSV:
 		enc := csv.NewWriter(buffered)
-		if err := enc.Write(csvHead()); err != nil {
+		if err := enc.Write(csvHeader()); err != nil {
 			return writeError(err)
 		}
 		put = func(e Entry) error {
@@ -69,17 +69,21 @@ func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAc
 	return nil
 }
 
+// writeError says that the receiver of an export could not be written to. It is
+// not an error of the history.
 func writeError(err error) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "the export could not be written: %w", err)
 }
 
-func csvHead() []string {
+// csvHeader returns the names of the columns, in the order of csvRow.
+func csvHeader() []string {
 	return []string{
 		"id", "start", "kind", "door", "server", "name", "version", "issuer", "subject", "user", "agent", "view", "status", "code", "reason",
 		"duration_us", "bytes_in", "bytes_out", "params", "result",
 	}
 }
 
+// csvRow returns the fields of a call, safe to open in a spreadsheet.
 func csvRow(e Entry) []string {
 	row := []string{
 		e.ID, e.Start.Format(time.RFC3339Nano), string(e.Kind), string(e.Door), e.Server, e.Name, e.Version, e.Issuer, e.Subject, e.User, e.Agent, e.View,
@@ -87,15 +91,15 @@ func csvRow(e Entry) []string {
 		strconv.Itoa(e.BytesOut), string(e.Params), string(e.Result),
 	}
 	for i, field := range row {
-		row[i] = harmless(field)
+		row[i] = escapeFormula(field)
 	}
 	return row
 }
 
-// harmless keeps spreadsheets from taking a field for a formula: whatever
-// begins like one gets an apostrophe, which they take for "this is text".
-func harmless(field string) string {
-	// Some skip what cannot be seen before they look.
+// escapeFormula keeps spreadsheets from running a field as a formula. A field
+// that begins like one gets an apostrophe, which marks text.
+func escapeFormula(field string) string {
+	// Some spreadsheets skip invisible characters before they decide.
 	seen := strings.TrimLeft(field, " \t\r\n\v\f\u00a0\ufeff\u200b")
 	if seen == "" {
 		return field

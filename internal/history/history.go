@@ -13,93 +13,115 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Dialect is what a database does in its own way; drivers of package store have
-// it.
+// Dialect is the part of SQL that differs between databases. The drivers of
+// internal/store implement it.
 type Dialect interface {
-	// Bind gives the query with the database's own placeholders.
+	// Bind returns the query with the database's own placeholders.
 	Bind(query string) string
-	// Code says what an error of the driver means; "" when nothing special.
+	// Code returns what an error of the driver means; "" if it is nothing
+	// special.
 	Code(err error) junctor.Code
-	// Busy says that a statement did nothing and may be tried again at once.
+	// Busy reports whether a statement did nothing and may be tried again at
+	// once.
 	Busy(err error) bool
-	// SelectRows is a SELECT that reads rows from one parameter, a list of lists
-	// in JSON: t stands for a column of text, i for one of whole numbers. What
-	// ran it has kept nothing of the parameter.
+	// SelectRows returns a SELECT that reads rows from one parameter: a JSON list
+	// of lists. In columns, t stands for a text and i for a whole number. The
+	// driver must not keep the parameter after the statement ran.
 	SelectRows(columns string) string
 }
 
-// Paths knows which arguments and results of a tool are secret by their schema
-// (writeOnly, or format password): JSON pointers into the arguments and into
-// the structured result, where the segment * is every item or member. It is
-// asked by one goroutine, for each tool of a batch.
+// Paths knows which arguments and results of a tool are secret according to its
+// schema (writeOnly, or format password). It returns JSON pointers into the
+// arguments and into the structured result; the segment * stands for every item
+// or member. One goroutine asks it, for each tool of a batch.
 type Paths interface {
+	// SecretPaths returns the pointers of one version of a tool.
 	SecretPaths(server, tool, version string) (arguments, result []string)
 }
 
-// Options say where and how much to keep.
+// Options say where and how much to keep. Write, Read, Dialect and Logger are
+// required.
 type Options struct {
-	// Write and Read are the database, with its schema up to date. The History
-	// closes both.
+	// Write and Read are the database, with its schema up to date. History closes
+	// both; they may be the same.
 	Write, Read *sql.DB
 	Dialect     Dialect
-	Paths       Paths // may be nil
+	Paths       Paths // nil for none
 	Logger      *slog.Logger
-	Now         func() time.Time // nil is time.Now
+	Now         func() time.Time // default time.Now
 
 	// Max is how many bytes are kept of the parameters and of the result, each.
-	// 0 is 4 KiB; below 0 nothing of either is kept.
+	// The default is 4 KiB. A negative value keeps no payloads.
 	Max int
-	// Queue is how many calls may wait to be written; 0 is 1024.
+	// Queue is how many calls may wait to be written; the default is 1024.
 	Queue int
 }
 
+// These are the limits of the queue and of a batch. They bound the memory of a
+// replica, and how long a transaction blocks other writers.
 const (
-	defaultMax   = 4 << 10
-	leastMax     = 256 // less has no room for a marker and a few words
+	defaultMax = 4 << 10
+	// A smaller limit has no space for the marker and a few words.
+	minMax       = 256
 	defaultQueue = 1 << 10
-	queueBytes   = 2 << 20 // that may wait to be written: under load it is the most that an instance holds
-	batchSize    = 256
-	batchBytes   = 2 << 20 // of payloads; the last call of a batch may exceed it
-	batchAfter   = 50 * time.Millisecond
-	closeWithin  = 10 * time.Second
+	// Payload bytes that may wait: the most memory that a replica holds under
+	// load.
+	maxQueueBytes = 2 << 20
+	batchSize     = 256
+	// Payload bytes of a batch; its last call may exceed it.
+	batchBytes = 2 << 20
+	// How long a batch collects calls.
+	batchDelay   = 50 * time.Millisecond
+	closeTimeout = 10 * time.Second // how long Close writes at most
 )
 
-// History is the history of calls. It is safe for concurrent use.
+// History is the history of calls. It is safe for concurrent use. One goroutine,
+// runWriter, owns the batch and the prepared statements.
 type History struct {
-	o      Options
-	window int // bytes of a payload that are looked at
+	options Options
+	// Bytes of a payload that are copied and read.
+	window int
 
-	pool    sync.Pool
-	queue   chan *entry
-	waiting atomic.Int64 // in queue, once all Records at work have returned
-	bytes   atomic.Int64 // in queue
-	dropped atomic.Uint64
-	begun   chan struct{} // something waits
-	filled  chan struct{} // a batch waits
-	flushes chan chan<- error
-	stop    chan context.Context
+	entryPool sync.Pool
+	// Calls that wait to be written; Record fills it, the writer empties it.
+	queue chan *queuedCall
+	// In queue, once all running Records have returned.
+	queuedCalls atomic.Int64
+	queuedBytes atomic.Int64 // in queue
+	dropped     atomic.Uint64
+	firstQueued chan struct{} // the queue is no longer empty
+	batchQueued chan struct{} // a full batch is waiting
+	// Requests of Flush; each is answered once the queue is empty.
+	flushRequests chan chan<- error
+	// Holds the context of Close; put back by whoever takes it but does not end.
+	stop chan context.Context
+	// Closed when the writer has ended.
 	stopped chan struct{}
+	// Close was called: nothing more is queued.
 	closing atomic.Bool
+	// The last attempt to write failed.
 	failing atomic.Bool
 
-	missed tally // of calls that were dropped
+	// Sums of the calls that were dropped.
+	droppedUsage usageTally
 
-	insert, sum *sql.Stmt // the writer's own
+	// The writer's own prepared statements.
+	insertCalls, addUsage *sql.Stmt
 }
 
-// entry is a call on its way to the database.
-type entry struct {
-	call   junctor.Call
-	buf    []byte // the beginning of params, then of result
-	params int    // how much of buf is params
-	cutP   bool   // buf does not hold all of params
-	cutR   bool   // likewise of result
-	sizeR  int    // of the whole result
-	sizeP  int
-	group  int // in its batch
+// queuedCall is a call that waits to be written. It is reused through a pool.
+type queuedCall struct {
+	call junctor.Call
+	// The beginning of the parameters, then of the result.
+	payloads []byte
+	// How many bytes of payloads are parameters.
+	paramsLen   int
+	resultSize  int // of the complete result
+	paramsSize  int // of the complete parameters
+	groupNumber int // position in batch.groups
 }
 
-// New starts a history over an open database. Close ends it.
+// New starts a history over an open database. The caller must call Close.
 func New(o Options) (*History, error) {
 	switch {
 	case o.Write == nil, o.Read == nil, o.Dialect == nil, o.Logger == nil:
@@ -107,7 +129,7 @@ func New(o Options) (*History, error) {
 	case o.Max == 0:
 		o.Max = defaultMax
 	case o.Max > 0:
-		o.Max = max(o.Max, leastMax)
+		o.Max = max(o.Max, minMax)
 	}
 	if o.Queue <= 0 {
 		o.Queue = defaultQueue
@@ -116,72 +138,73 @@ func New(o Options) (*History, error) {
 		o.Now = time.Now
 	}
 	h := &History{
-		o: o, queue: make(chan *entry, o.Queue),
-		begun: make(chan struct{}, 1), filled: make(chan struct{}, 1),
-		flushes: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
-		pool: sync.Pool{New: func() any { return new(entry) }},
+		options: o, queue: make(chan *queuedCall, o.Queue),
+		firstQueued: make(chan struct{}, 1), batchQueued: make(chan struct{}, 1),
+		flushRequests: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
+		entryPool: sync.Pool{New: func() any { return new(queuedCall) }},
 	}
 	if o.Max > 0 {
 		h.window = 2*o.Max + 4<<10
 	}
-	go h.write()
+	go h.runWriter()
 	return h, nil
 }
 
-// Record notes a call that ended, or was refused, with the whole of what was
-// said. It never waits and keeps nothing of its arguments.
+// Record adds a call that ended or was refused, with its complete payloads. It
+// never waits: if the queue is full, the call is dropped and counted. It does not
+// keep its arguments.
 func (h *History) Record(c *junctor.Call, params, result []byte) {
 	p, r := min(len(params), h.window), min(len(result), h.window)
 	size := int64(p + r)
-	if h.closing.Load() || len(h.queue) == cap(h.queue) || h.bytes.Load()+size > queueBytes {
-		h.drop(c) // before anything of it was copied
+	if h.closing.Load() || len(h.queue) == cap(h.queue) || h.queuedBytes.Load()+size > maxQueueBytes {
+		h.dropCall(c) // before its payloads were copied
 		return
 	}
-	e, _ := h.pool.Get().(*entry)
+	e, _ := h.entryPool.Get().(*queuedCall)
 	e.call = *c
-	e.buf = slices.Grow(e.buf[:0], p+r)
-	e.buf = append(append(e.buf, params[:p]...), result[:r]...)
-	e.params, e.sizeP, e.sizeR, e.cutP, e.cutR = p, len(params), len(result), p < len(params), r < len(result)
-	h.bytes.Add(size)
+	e.payloads = slices.Grow(e.payloads[:0], p+r)
+	e.payloads = append(append(e.payloads, params[:p]...), result[:r]...)
+	e.paramsLen, e.paramsSize, e.resultSize = p, len(params), len(result)
+	h.queuedBytes.Add(size)
 	select {
 	case h.queue <- e:
-	default: // others were quicker
-		h.bytes.Add(-size)
-		h.pool.Put(e)
-		h.drop(c)
+	default: // other calls filled the queue meanwhile
+		h.queuedBytes.Add(-size)
+		h.entryPool.Put(e)
+		h.dropCall(c)
 		return
 	}
-	// Waking the writer costs more than all of the above, so only the first
-	// call of a batch and the one that fills it do.
-	switch h.waiting.Add(1) {
+	// Waking the writer costs more than all of the above. So only the first call
+	// of a batch and the call that fills the batch wake it.
+	switch h.queuedCalls.Add(1) {
 	case 1:
-		poke(h.begun)
+		signalChannel(h.firstQueued)
 	case batchSize:
-		poke(h.filled)
+		signalChannel(h.batchQueued)
 	}
 }
 
-// drop gives up the payload of a call, and counts it.
-func (h *History) drop(c *junctor.Call) {
+// dropCall counts a call whose payload is given up, and adds it to the sums.
+func (h *History) dropCall(c *junctor.Call) {
 	h.dropped.Add(1)
-	h.missed.add(c)
+	h.droppedUsage.addCall(c)
 }
 
-// Dropped is how many calls had to be dropped since the start.
+// Dropped returns how many calls were dropped since the start.
 func (h *History) Dropped() uint64 { return h.dropped.Load() }
 
-// Failing says that the last attempt to write did not succeed. Calls wait, and
-// are dropped when too many do.
+// Failing reports whether the last attempt to write failed. Calls then wait, and
+// are dropped if too many do.
 func (h *History) Failing() bool { return h.failing.Load() }
 
-// Flush waits until everything that was recorded before is written, or has
-// failed to be.
+// Flush waits until all calls that were recorded before are written. It returns
+// the error of writing them, if any.
 func (h *History) Flush(ctx context.Context) error {
 	done := make(chan error, 1)
 	select {
-	case h.flushes <- done:
+	case h.flushRequests <- done:
 	case <-h.stopped:
-		return closed()
+		return closedError()
 	case <-ctx.Done():
 		return junctor.AsError(ctx.Err())
 	}
@@ -193,38 +216,40 @@ func (h *History) Flush(ctx context.Context) error {
 	}
 }
 
-// Close writes what waits, as long as ctx allows and 10 s at most, and closes the database. What
-// is recorded from now on, or is not written in time, is dropped and counted.
+// Close writes the waiting calls until ctx ends, for 10 s at most, and closes the
+// database. Calls that are recorded later, or are not written in time, are
+// dropped and counted.
 func (h *History) Close(ctx context.Context) error {
 	if h.closing.Swap(true) {
 		<-h.stopped
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, closeWithin)
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	h.stop <- ctx
 	<-h.stopped
-	for _, stmt := range []*sql.Stmt{h.insert, h.sum} {
+	for _, stmt := range []*sql.Stmt{h.insertCalls, h.addUsage} {
 		if stmt != nil {
-			_ = stmt.Close() // the database follows
+			_ = stmt.Close() // closing the database releases it in any case
 		}
 	}
-	err := h.o.Read.Close()
-	if h.o.Read != h.o.Write {
-		err = errors.Join(err, h.o.Write.Close())
+	err := h.options.Read.Close()
+	if h.options.Read != h.options.Write {
+		err = errors.Join(err, h.options.Write.Close())
 	}
 	if err != nil {
-		return h.fail(ctx, err, "close the call history")
+		return h.wrapError(ctx, err, "close the call history")
 	}
 	return nil
 }
 
-func closed() error {
+// closedError is the answer to a Flush after Close.
+func closedError() error {
 	return junctor.Errorf(junctor.CodeUnavailable, "the call history is closed: this instance is stopping")
 }
 
-// poke leaves a signal, unless one lies there already.
-func poke(c chan struct{}) {
+// signalChannel leaves a signal in c, unless one is pending already.
+func signalChannel(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

@@ -13,68 +13,75 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Entry is a call as the history keeps it. Its times have whole microseconds.
+// Entry is a call as the history stores it. Its times have whole microseconds.
 type Entry struct {
 	junctor.Call
-	Params json.RawMessage `json:"params,omitempty"` // redacted, cut
-	Result json.RawMessage `json:"result,omitempty"` // redacted, cut
+	Params json.RawMessage `json:"params,omitempty"` // redacted and cut
+	Result json.RawMessage `json:"result,omitempty"` // redacted and cut
 }
 
-// Filter says which calls are wanted; zero members do not filter.
+// Filter selects calls; empty fields select all.
 type Filter struct {
-	Tool   string // a server's own name, or server__name
+	// The server's own name for it, or server__name.
+	Tool   string
 	Server string
 	User   string // by id
 	Agent  string // by name
-	View   string // that made them, by id
-	Caller string // the subject of whoever called: a user, an agent, a key
+	// Id of the App view that made the calls.
+	View string
+	// Subject of the caller: a user, an agent or a key.
+	Caller string
 	Kind   junctor.Kind
 	Door   junctor.Door
 	Status junctor.Status
-	Since  time.Time // started then or later
-	Until  time.Time // started before
-	Text   string    // found in parameters, result or reason, in any case
-	Limit  int       // 0 is 100; 1000 at most
-	Cursor string    // Page.Next of the page before
+	Since  time.Time // inclusive; by start
+	Until  time.Time // exclusive; by start
+	// Occurs in parameters, result or reason, in upper or lower case.
+	Text   string
+	Limit  int    // default 100, at most 1000
+	Cursor string // Page.Next of the page before
 }
 
-// Page is some calls, newest first.
+// Page is a part of a list of calls, newest first.
 type Page struct {
 	Calls []Entry
-	Next  string // the Cursor of the next page; "" when this is the last
+	// The Cursor of the next page; "" on the last one.
+	Next string
 }
 
+// The number of calls of a page.
 const (
 	defaultLimit = 100
-	mostLimit    = 1000
+	maxLimit     = 1000
 )
 
-// Columns of a call: those that others have in common with it, and its own, which
-// end with what is redacted, in the order in which that must be done. ownKinds
-// says for Dialect.SelectRows which of them are texts and which numbers.
+// These are the columns of a call: the ones that it shares with others, and its
+// own. The last of its own are redacted, in the order in which that must be done,
+// since a secret that is found in one is removed from the next. ownColumnTypes
+// describes them for Dialect.SelectRows: t for text, i for whole numbers.
 const (
-	callColumns   = commonColumns + `, ` + ownColumns
-	commonColumns = `tenant_id, kind, door, server, version, issuer, subject, user_id, agent, view_id, room_id, status, code, attempts`
-	ownColumns    = `id, at, duration, bytes_in, bytes_out, admitted, connected, answered, params, result, name, reason`
-	ownKinds      = "tiiiiiii" + "tttt"
+	callColumnNames   = sharedColumnNames + `, ` + ownColumnNames
+	sharedColumnNames = `tenant_id, kind, door, server, version, issuer, subject, user_id, agent, view_id, room_id, status, code, attempts`
+	ownColumnNames    = `id, at, duration, bytes_in, bytes_out, admitted, connected, answered, params, result, name, reason`
+	ownColumnTypes    = "tiiiiiii" + "tttt"
 )
 
-// Query gives the calls that match and that access has, newest first, each with
-// what access lets read of it. Calls that end later do not move what further pages
-// show.
+// Query returns the calls that match f and that access may see, newest first,
+// each limited to what access may read. Calls that end later do not shift the
+// following pages.
 func (h *History) Query(ctx context.Context, access junctor.CallAccess, f Filter) (Page, error) {
 	limit := f.Limit
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	limit = min(limit, mostLimit)
+	limit = min(limit, maxLimit)
 	search := newTextSearch(f.Text)
 	var page Page
 	for {
-		// The database decides, or it gives candidates: then more are read until the page is full.
+		// If the database only returns candidates, read more until the page is full.
 		candidates := limit + 1
 		if search.folded != "" {
-			candidates = mostLimit
+			candidates = maxLimit
 		}
 		last, n, err := h.queryInto(ctx, &page, &access, f, &search, candidates, limit+1)
 		if err != nil {
@@ -82,74 +89,74 @@ func (h *History) Query(ctx context.Context, access junctor.CallAccess, f Filter
 		}
 		if len(page.Calls) > limit {
 			page.Calls = page.Calls[:limit]
-			page.Next = cursor(page.Calls[limit-1])
+			page.Next = encodeCursor(page.Calls[limit-1])
 			return page, nil
 		}
 		if n < candidates {
 			return page, nil
 		}
-		f.Cursor = cursor(last)
+		f.Cursor = encodeCursor(last)
 	}
 }
 
-// queryInto adds calls to a page until it has enough of them. It returns the last call
-// that it read and the number of calls that it read, at most candidates.
+// queryInto adds calls to a page until it has enough of them. It returns the last
+// call that it read and the number of calls that it read, at most candidates.
 func (h *History) queryInto(ctx context.Context, page *Page, access *junctor.CallAccess, f Filter, search *textSearch, candidates, enough int) (last Entry, n int, err error) {
-	where, args, err := f.where(access, search)
+	where, args, err := f.buildCondition(access, search)
 	if err != nil {
 		return last, 0, err
 	}
-	rows, err := h.o.Read.QueryContext(ctx, h.o.Dialect.Bind(`SELECT `+callColumns+` FROM history_calls WHERE `+where+
+	rows, err := h.options.Read.QueryContext(ctx, h.options.Dialect.Bind(`SELECT `+callColumnNames+` FROM history_calls WHERE `+where+
 		` ORDER BY at DESC, id DESC LIMIT ?`), append(args, candidates)...)
 	if err != nil {
-		return last, 0, h.fail(ctx, err, "read the call history")
+		return last, 0, h.wrapError(ctx, err, "read the call history")
 	}
 	defer rows.Close()
 	for rows.Next() && len(page.Calls) < enough {
 		e, err := scanEntry(rows)
 		if err != nil {
-			return last, n, h.fail(ctx, err, "read the call history")
+			return last, n, h.wrapError(ctx, err, "read the call history")
 		}
 		last = e
 		n++
 		if search.matches(&e) {
-			e.limit(access)
+			e.limitTo(access)
 			page.Calls = append(page.Calls, e)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return last, n, h.fail(ctx, err, "read the call history")
+		return last, n, h.wrapError(ctx, err, "read the call history")
 	}
 	return last, n, nil
 }
 
-// Get gives one call; not_found when there is none of that id, or no longer, or
-// none that access has.
+// Get returns one call. The error is CodeNotFound if there is no call with that
+// id (any more), or access may not see it.
 func (h *History) Get(ctx context.Context, access junctor.CallAccess, id string) (Entry, error) {
-	e, err := scanEntry(h.o.Read.QueryRowContext(ctx, h.o.Dialect.Bind(`SELECT `+callColumns+` FROM history_calls WHERE tenant_id = ? AND id = ?`),
+	e, err := scanEntry(h.options.Read.QueryRowContext(ctx, h.options.Dialect.Bind(`SELECT `+callColumnNames+` FROM history_calls WHERE tenant_id = ? AND id = ?`),
 		string(access.Tenant()), id))
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !access.Sees(&e.Call) {
 		return Entry{}, junctor.Errorf(junctor.CodeNotFound, "the history has no call %q", id)
 	}
 	if err != nil {
-		return Entry{}, h.fail(ctx, err, "read the call %q", id)
+		return Entry{}, h.wrapError(ctx, err, "read the call %q", id)
 	}
-	e.limit(&access)
+	e.limitTo(&access)
 	return e, nil
 }
 
-// limit leaves out what access does not let read.
-func (e *Entry) limit(access *junctor.CallAccess) {
+// limitTo removes what access may not read.
+func (e *Entry) limitTo(access *junctor.CallAccess) {
 	if !access.Reads(&e.Call) {
 		e.Params, e.Result = nil, nil
 	}
 	access.Limit(&e.Call)
 }
 
-// where is the condition of a filter and its arguments. A filter over what is
-// left out of a call that access has without its payload fits none: it would
-// confirm what cannot be read.
-func (f Filter) where(access *junctor.CallAccess, search *textSearch) (string, []any, error) {
+// buildCondition returns the SQL condition of the filter and its arguments. A
+// filter on a hidden part of a call never matches: otherwise a caller could guess
+// values that it may not read, and have them confirmed.
+func (f Filter) buildCondition(access *junctor.CallAccess, search *textSearch) (string, []any, error) {
 	sees, args := access.Condition("at", time.Time.UnixMicro)
 	conds := []string{sees}
 	reads, readArgs := access.ReadCondition()
@@ -157,7 +164,7 @@ func (f Filter) where(access *junctor.CallAccess, search *textSearch) (string, [
 		conds, args = append(conds, cond), append(args, values...)
 	}
 	if f.Tool != "" {
-		cond, of := ofTool(f.Tool)
+		cond, of := toolCondition(f.Tool)
 		and(cond, of...)
 		if !access.All() {
 			and("(kind IN (?, ?) OR "+reads+")", append([]any{string(junctor.KindTool), string(junctor.KindPrompt)}, readArgs...)...)
@@ -192,19 +199,21 @@ func (f Filter) where(access *junctor.CallAccess, search *textSearch) (string, [
 	return "(" + strings.Join(conds, ") AND (") + ")", args, nil
 }
 
-// ofTool is the condition that a call is of a tool: its own name, or server__name.
-func ofTool(tool string) (cond string, args []any) {
+// toolCondition returns the condition that a call is of a tool: by its own name,
+// or as server__name.
+func toolCondition(tool string) (cond string, args []any) {
 	if server, name, ok := strings.Cut(tool, "__"); ok && server != "" && name != "" {
 		return "(name = ? OR (server = ? AND name = ?))", []any{tool, server, name}
 	}
 	return "name = ?", []any{tool}
 }
 
-// cursor names the place after a call.
-func cursor(e Entry) string {
+// encodeCursor returns the cursor that continues after a call.
+func encodeCursor(e Entry) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(e.Start.UnixMicro(), 10) + " " + e.ID))
 }
 
+// parseCursor reads a cursor of encodeCursor. Any other text is CodeInvalid.
 func parseCursor(s string) (at int64, id string, err error) {
 	text, err := base64.RawURLEncoding.DecodeString(s)
 	if err == nil {
@@ -218,10 +227,11 @@ func parseCursor(s string) (at int64, id string, err error) {
 	return at, id, nil
 }
 
-// scanner is what *sql.Row and *sql.Rows have in common.
-type scanner interface{ Scan(dest ...any) error }
+// rowScanner is the method that *sql.Row and *sql.Rows have in common.
+type rowScanner interface{ Scan(dest ...any) error }
 
-func scanEntry(row scanner) (Entry, error) {
+// scanEntry reads a row with callColumnNames.
+func scanEntry(row rowScanner) (Entry, error) {
 	var e Entry
 	var at, duration, admitted, connected, answered int64
 	var attempts, params, result string

@@ -8,127 +8,140 @@ import (
 	"unicode/utf8"
 )
 
+// These limits bound the work and the memory that one call can cost the redactor.
 const (
-	redacted = "[redacted]"
-	// knownLeast is the length from which on a value that was redacted is
-	// looked for elsewhere: shorter ones are words of the language.
-	knownLeast = 6
-	knownMost  = 64 // values that are looked for
-	mostDepth  = 64 // of containers that are kept
-	mostNested = 3  // of JSON inside strings inside JSON
+	redactedMark = "[redacted]" // replaces a secret
+	// minKnownSecret is the shortest secret that is also searched for elsewhere
+	// in the call. Shorter ones would match ordinary words.
+	minKnownSecret = 6
+	// Secrets of a call that are searched for.
+	maxKnownSecrets = 64
+	maxDepth        = 64 // of nested containers
+	// Of JSON inside strings inside JSON.
+	maxNesting = 3
 )
 
-// redactor makes what is kept of a call's payloads. One goroutine uses it. What
-// it gives lies in buffers that it uses again.
+// redactor redacts and cuts the payloads of one call after another. One goroutine
+// uses it. Its results are in buffers that it reuses.
 type redactor struct {
-	max   int
-	found detector
-	names map[string]secrecy // what names were found to be
+	maxBytes  int                // of a payload
+	detector  detector           // finds secrets by their form
+	nameCache map[string]secrecy // results of classifySecretName
 
-	known   [][]byte // values of this call that are secret
-	values  []byte   // holds them
-	scratch []byte   // a stack of texts that were decoded or cleaned
-	rests   []path   // a stack of what is left of paths
-	outs    [mostNested + 1][]byte
+	knownSecrets [][]byte // secrets of this call
+	secretBytes  []byte   // the memory of knownSecrets
+	// A stack of decoded or cleaned texts.
+	scratch []byte
+	// A stack of the remaining paths.
+	pathStack []jsonPath
+	// One buffer per level of nesting.
+	outputs [maxNesting + 1][]byte
 }
 
+// newRedactor returns a redactor that keeps up to most bytes of each payload.
 func newRedactor(most int) *redactor {
-	return &redactor{max: most, found: newDetector(), names: map[string]secrecy{}}
+	return &redactor{maxBytes: most, detector: newDetector(), nameCache: map[string]secrecy{}}
 }
 
-// begin forgets the call before.
-func (r *redactor) begin() { r.known, r.values, r.scratch = r.known[:0], r.values[:0], r.scratch[:0] }
+// reset forgets the previous call.
+func (r *redactor) reset() {
+	r.knownSecrets, r.secretBytes, r.scratch = r.knownSecrets[:0], r.secretBytes[:0], r.scratch[:0]
+}
 
-// release gives up the texts that were made since the scratch had that length.
-// Where it had to grow meanwhile, older texts live on in what it was before.
-func (r *redactor) release(length int) { r.scratch = r.scratch[:length] }
+// releaseScratch gives up the texts that were added since the scratch had that
+// length. If the scratch had to grow meanwhile, older texts stay valid in its
+// former memory.
+func (r *redactor) releaseScratch(length int) { r.scratch = r.scratch[:length] }
 
-// params gives what is kept of the beginning of the parameters, which have size
-// bytes in all. paths lead to what is secret in them. It is good until more is
-// asked for.
-func (r *redactor) params(src []byte, size int, paths []path) []byte {
-	n := len(r.known)
-	text := r.json(src, size, paths)
-	if len(r.known) > n { // a value may appear before the name that gives it away
-		text = r.json(src, size, paths)
+// redactParams returns what is kept of the parameters. src is their beginning,
+// size their full length, and paths lead to the secrets in them. The result is
+// valid until the next call.
+func (r *redactor) redactParams(src []byte, size int, paths []jsonPath) []byte {
+	n := len(r.knownSecrets)
+	text := r.redactJSON(src, size, paths)
+	if len(r.knownSecrets) > n { // a secret may appear before the name that reveals it
+		text = r.redactJSON(src, size, paths)
 	}
 	return text
 }
 
-// result is params for a result.
-func (r *redactor) result(src []byte, size int, paths []path) []byte {
-	return r.json(src, size, paths)
+// redactResult is redactParams for a result. One pass is enough: the parameters
+// come first, so their secrets are known.
+func (r *redactor) redactResult(src []byte, size int, paths []jsonPath) []byte {
+	return r.redactJSON(src, size, paths)
 }
 
-// text gives a lone text without what is secret in it. It is good until begin.
-func (r *redactor) text(s string) []byte {
+// redactText returns a text without its secrets. It is valid until reset.
+func (r *redactor) redactText(s string) []byte {
 	begin := len(r.scratch)
 	r.scratch = append(r.scratch, s...)
-	clean, _ := r.clean(r.scratch[begin:])
+	clean, _ := r.cleanText(r.scratch[begin:])
 	return clean
 }
 
-func (r *redactor) json(src []byte, size int, paths []path) []byte {
+// redactJSON redacts and cuts a payload. A payload that is not JSON becomes a
+// JSON string.
+func (r *redactor) redactJSON(src []byte, size int, paths []jsonPath) []byte {
 	if len(src) == 0 {
 		return nil
 	}
-	w := walk{r: r, src: src, size: size, cut: len(src) < size, max: r.max, out: r.outs[0][:0]}
+	w := jsonRedactor{redactor: r, src: src, totalSize: size, isTruncated: len(src) < size, maxBytes: r.maxBytes, out: r.outputs[0][:0]}
 	defer func(length int) {
-		r.outs[0] = w.out
-		r.release(length)
+		r.outputs[0] = w.out
+		r.releaseScratch(length)
 	}(len(r.scratch))
-	w.value(paths, 0)
-	if w.space(); !w.stopped && w.pos < len(w.src) {
-		w.bad = true // something follows the value
+	w.copyValue(paths, 0)
+	if w.skipSpace(); !w.stopped && w.pos < len(w.src) {
+		w.notJSON = true // there is more than one value
 	}
-	if !w.bad && len(w.out) == 0 {
-		w.out = append(marker(append(w.out, '"'), size), '"')
+	if !w.notJSON && len(w.out) == 0 {
+		w.out = append(appendCutMarker(append(w.out, '"'), size), '"')
 	}
-	if !w.bad {
+	if !w.notJSON {
 		return w.out
 	}
-	// It is not JSON: kept as a text.
-	w = walk{r: r, size: size, cut: w.cut, max: r.max, out: w.out[:0]}
-	w.text(bytes.ToValidUTF8(src, []byte("\uFFFD")), !w.cut)
+	// It is not JSON, so it is kept as a text.
+	w = jsonRedactor{redactor: r, totalSize: size, isTruncated: w.isTruncated, maxBytes: r.maxBytes, out: w.out[:0]}
+	w.writeText(bytes.ToValidUTF8(src, []byte("\uFFFD")), !w.isTruncated)
 	return w.out
 }
 
-// remember notes a value that is secret.
-func (r *redactor) remember(value []byte) {
-	if len(value) < knownLeast || len(r.known) == knownMost {
+// rememberSecret adds a secret to search for in the rest of the call.
+func (r *redactor) rememberSecret(value []byte) {
+	if len(value) < minKnownSecret || len(r.knownSecrets) == maxKnownSecrets {
 		return
 	}
-	for _, v := range r.known {
+	for _, v := range r.knownSecrets {
 		if bytes.Equal(v, value) {
 			return
 		}
 	}
-	begin := len(r.values)
-	r.values = append(r.values, value...)
-	r.known = append(r.known, r.values[begin:])
+	begin := len(r.secretBytes)
+	r.secretBytes = append(r.secretBytes, value...)
+	r.knownSecrets = append(r.knownSecrets, r.secretBytes[begin:])
 }
 
-// rememberText is remember for a text.
-func (r *redactor) rememberText(value string) {
+// rememberSecretText is rememberSecret for a string.
+func (r *redactor) rememberSecretText(value string) {
 	begin := len(r.scratch)
 	r.scratch = append(r.scratch, value...)
-	r.remember(r.scratch[begin:])
-	r.release(begin)
+	r.rememberSecret(r.scratch[begin:])
+	r.releaseScratch(begin)
 }
 
-// clean gives a text without the values known to be secret and without what
-// looks like a secret, and says whether anything was. It is s itself, or lies in
-// the scratch.
-func (r *redactor) clean(s []byte) ([]byte, bool) {
+// cleanText returns a text without the known secrets and without text that looks
+// like a secret. It reports whether it changed anything. The result is s itself
+// or is in the scratch.
+func (r *redactor) cleanText(s []byte) ([]byte, bool) {
 	changed := false
-	for _, v := range r.known {
+	for _, v := range r.knownSecrets {
 		at := bytes.Index(s, v)
 		if at < 0 {
 			continue
 		}
 		begin := len(r.scratch)
 		for ; at >= 0; at = bytes.Index(s, v) {
-			r.scratch = append(append(r.scratch, s[:at]...), redacted...)
+			r.scratch = append(append(r.scratch, s[:at]...), redactedMark...)
 			s = s[at+len(v):]
 		}
 		r.scratch = append(r.scratch, s...)
@@ -136,33 +149,34 @@ func (r *redactor) clean(s []byte) ([]byte, bool) {
 	}
 	begin := len(r.scratch)
 	var found bool
-	if r.scratch, found = r.found.clean(r.scratch, s, r.sensitive); found {
+	if r.scratch, found = r.detector.cleanText(r.scratch, s, r.classifyName); found {
 		return r.scratch[begin:], true
 	}
 	return s, changed
 }
 
-// sensitive says how secret the value of a name is.
-func (r *redactor) sensitive(name []byte) secrecy {
-	if s, ok := r.names[string(name)]; ok {
+// classifyName returns how secret the value of a name is. It caches the names
+// that callers use most.
+func (r *redactor) classifyName(name []byte) secrecy {
+	if s, ok := r.nameCache[string(name)]; ok {
 		return s
 	}
-	s := secrecyOf(name)
-	if len(r.names) < 4096 && len(name) <= 64 {
-		r.names[string(name)] = s
+	s := classifySecretName(name)
+	if len(r.nameCache) < 4096 && len(name) <= 64 {
+		r.nameCache[string(name)] = s
 	}
 	return s
 }
 
-// unfinished gives the part of a text, of which more follows, that can be
-// judged: its last word may be half a secret, its end the beginning of one.
-func (r *redactor) unfinished(s []byte) []byte {
+// trimUnjudgeable returns the part of a cut-off text that can be judged. Its last
+// word may be half a secret, and its end may be the beginning of a known one.
+func (r *redactor) trimUnjudgeable(s []byte) []byte {
 	if i := bytes.LastIndexAny(s, " \t\r\n"); i >= 0 {
 		s = s[:i]
 	} else {
 		return nil
 	}
-	for _, v := range r.known {
+	for _, v := range r.knownSecrets {
 		for n := min(len(v)-1, len(s)); n > 2; n-- {
 			if bytes.HasSuffix(s, v[:n]) {
 				s = s[:len(s)-n]
@@ -173,25 +187,26 @@ func (r *redactor) unfinished(s []byte) []byte {
 	return s
 }
 
-// path is a way into JSON; * is every member or item.
-type path []string
+// jsonPath is a path into JSON; * stands for every member or item.
+type jsonPath []string
 
-// ways are the paths to what is secret in the calls of one tool.
-type ways struct{ params, result []path }
+// secretPaths are the paths to the secrets in the calls of one tool.
+type secretPaths struct{ params, result []jsonPath }
 
-// waysOf takes the pointers into arguments and results. A structured result is
-// often told once more as text: pointers lead into that, too.
-func waysOf(arguments, result []string) ways {
-	return ways{
+// newSecretPaths parses the pointers into arguments and results. A structured
+// result is often repeated as text, so its pointers apply there, too.
+func newSecretPaths(arguments, result []string) secretPaths {
+	return secretPaths{
 		params: parsePointers(arguments, "arguments"),
 		result: append(parsePointers(result, "structuredContent"), parsePointers(result, "content", "*", "text")...),
 	}
 }
 
-func parsePointers(pointers []string, below ...string) []path {
-	paths := make([]path, 0, len(pointers))
+// parsePointers parses JSON pointers and puts them below a common path.
+func parsePointers(pointers []string, below ...string) []jsonPath {
+	paths := make([]jsonPath, 0, len(pointers))
 	for _, p := range pointers {
-		way := slices.Clone(path(below))
+		way := slices.Clone(jsonPath(below))
 		for i, segment := range strings.Split(p, "/") {
 			if i > 0 { // a pointer begins with a slash, or is empty
 				way = append(way, strings.NewReplacer("~1", "/", "~0", "~").Replace(segment))
@@ -202,40 +217,42 @@ func parsePointers(pointers []string, below ...string) []path {
 	return paths
 }
 
-// into gives the rest of the paths that lead through a member. It lies on the
-// stack of rests.
-func (r *redactor) into(paths []path, name []byte) []path {
-	begin := len(r.rests)
+// descendMember returns the rest of the paths that lead through a member. It is
+// on the path stack.
+func (r *redactor) descendMember(paths []jsonPath, name []byte) []jsonPath {
+	begin := len(r.pathStack)
 	for _, p := range paths {
 		if len(p) > 0 && (p[0] == string(name) || p[0] == "*") {
-			r.rests = append(r.rests, p[1:])
+			r.pathStack = append(r.pathStack, p[1:])
 		}
 	}
-	return r.rests[begin:]
+	return r.pathStack[begin:]
 }
 
-// item gives the rest of the paths that lead through an item of an array.
-func (r *redactor) item(paths []path, n int) []path {
+// descendItem returns the rest of the paths that lead through an item of an
+// array.
+func (r *redactor) descendItem(paths []jsonPath, n int) []jsonPath {
 	if len(paths) == 0 {
 		return nil
 	}
 	var digits [20]byte
-	return r.into(paths, strconv.AppendInt(digits[:0], int64(n), 10))
+	return r.descendMember(paths, strconv.AppendInt(digits[:0], int64(n), 10))
 }
 
-// arrived says whether one of the paths ends here.
-func arrived(paths []path) bool {
-	return slices.ContainsFunc(paths, func(p path) bool { return len(p) == 0 })
+// endsHere reports whether one of the paths ends at this value.
+func endsHere(paths []jsonPath) bool {
+	return slices.ContainsFunc(paths, func(p jsonPath) bool { return len(p) == 0 })
 }
 
-// marker appends that something was cut, and how long it was.
-func marker(dst []byte, size int) []byte {
+// appendCutMarker appends a note that a payload was cut, with its full length.
+func appendCutMarker(dst []byte, size int) []byte {
 	return append(strconv.AppendInt(append(dst, "[cut: "...), int64(size), 10), " bytes in all]"...)
 }
 
-// quote appends s as a JSON string without its quotes, as far as it fits into
-// room, and says whether all of it did.
-func quote[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
+// appendQuoted appends s as a JSON string without its quotes, as far as it fits
+// into room. It reports whether all of it did. Bytes that are not UTF-8 become
+// U+FFFD.
+func appendQuoted[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
 	const hex = "0123456789abcdef"
 	for i := 0; i < len(s); {
 		plain := i
@@ -260,7 +277,7 @@ func quote[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
 		case c >= utf8.RuneSelf:
 			var ru rune
 			ru, size = utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
-			need = utf8.RuneLen(ru) // of U+FFFD where it is no character
+			need = utf8.RuneLen(ru) // the length of U+FFFD if it is not a character
 		}
 		if room -= need; room < 0 {
 			return dst, false

@@ -36,8 +36,8 @@ func TestRedactByName(t *testing.T) {
 		`{"a":"\ud83d\ude00\u0000"}`:      `{"a":"😀\u0000"}`,
 	} {
 		r := newRedactor(4096)
-		r.begin()
-		if got := string(r.params([]byte(in), len(in), nil)); got != want {
+		r.reset()
+		if got := string(r.redactParams([]byte(in), len(in), nil)); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		}
 	}
@@ -46,24 +46,24 @@ func TestRedactByName(t *testing.T) {
 func TestRedactBySchema(t *testing.T) {
 	t.Parallel()
 	r := newRedactor(4096)
-	r.begin()
+	r.reset()
 	in := `{"name":"login","arguments":{"code":"open sesame","list":[{"k":"v1"},{"k":"v2"}],"a/b":"slash"}}`
 	want := `{"name":"login","arguments":{"code":"[redacted]","list":[{"k":"[redacted]"},{"k":"[redacted]"}],"a/b":"[redacted]"}}`
-	secret := waysOf([]string{"/code", "/list/*/k", "/a~1b"}, []string{"/answer"})
-	if got := string(r.params([]byte(in), len(in), secret.params)); got != want {
+	secret := newSecretPaths([]string{"/code", "/list/*/k", "/a~1b"}, []string{"/answer"})
+	if got := string(r.redactParams([]byte(in), len(in), secret.params)); got != want {
 		t.Errorf("params\n got %s\nwant %s", got, want)
 	}
 	// What was secret in the arguments is secret in the result, and in the reason.
 	in = `{"content":[{"type":"text","text":"{\"answer\":\"mellon\"}"},{"type":"text","text":"you said open sesame"}],"structuredContent":{"answer":"mellon"}}`
 	want = `{"content":[{"type":"text","text":"{\"answer\":\"[redacted]\"}"},{"type":"text","text":"you said [redacted]"}],"structuredContent":{"answer":"[redacted]"}}`
-	if got := string(r.result([]byte(in), len(in), secret.result)); got != want {
+	if got := string(r.redactResult([]byte(in), len(in), secret.result)); got != want {
 		t.Errorf("result\n got %s\nwant %s", got, want)
 	}
-	if got := string(r.text("no such door: open sesame")); got != "no such door: [redacted]" {
+	if got := string(r.redactText("no such door: open sesame")); got != "no such door: [redacted]" {
 		t.Errorf("reason: %s", got)
 	}
-	r.begin()
-	if got := string(r.text("open sesame")); got != "open sesame" {
+	r.reset()
+	if got := string(r.redactText("open sesame")); got != "open sesame" {
 		t.Errorf("another call: %s", got)
 	}
 }
@@ -95,10 +95,10 @@ func TestRedactByLook(t *testing.T) {
 	t.Parallel()
 	r := newRedactor(4096)
 	for _, s := range secretTexts() {
-		if got := string(r.text("before " + s + "\nafter")); strings.Contains(got, "CANARY") || !strings.HasPrefix(got, "before") {
+		if got := string(r.redactText("before " + s + "\nafter")); strings.Contains(got, "CANARY") || !strings.HasPrefix(got, "before") {
 			t.Errorf("%s\n got %s", s, got)
 		}
-		if got := string(r.text(s)); strings.Contains(got, "CANARY") {
+		if got := string(r.redactText(s)); strings.Contains(got, "CANARY") {
 			t.Errorf("%s\n got %s", s, got)
 		}
 	}
@@ -116,7 +116,7 @@ func TestHarmlessTextStays(t *testing.T) {
 		"THIS_IS_A_VERY_LONG_CONSTANT_NAME_OF_VERSION_2", "ann@example.com", "github.com/junctor-mcp/junctor/internal/store/sqlite",
 		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "a=b, c: d", "sk-8 skates", "Bearer of the ring",
 	} {
-		if got := string(r.text(s)); got != s {
+		if got := string(r.redactText(s)); got != s {
 			t.Errorf("%s\n got %s", s, got)
 		}
 	}
@@ -137,9 +137,9 @@ func TestCut(t *testing.T) {
 	} {
 		for _, most := range []int{256, 1000, 4096} {
 			r := newRedactor(most)
-			r.begin()
+			r.reset()
 			seen := min(len(in), 2*most+4096)
-			got := string(r.params([]byte(in[:seen]), len(in), nil))
+			got := string(r.redactParams([]byte(in[:seen]), len(in), nil))
 			if len(got) > most || !json.Valid([]byte(got)) || !utf8.ValidString(got) {
 				t.Errorf("%s to %d: %d bytes, valid %t: %.300s", name, most, len(got), json.Valid([]byte(got)), got)
 			}
@@ -172,15 +172,15 @@ func TestNoSecretCrossesACut(t *testing.T) {
 			body = map[string]any{"text": string(inner)}
 		}
 		in, _ := json.Marshal(body)
-		r := newRedactor(rapid.IntRange(leastMax, 2000).Draw(rt, "max"))
-		r.begin()
+		r := newRedactor(rapid.IntRange(minMax, 2000).Draw(rt, "max"))
+		r.reset()
 		seen := rapid.IntRange(1, len(in)).Draw(rt, "seen")
-		got := string(r.params(in[:seen], len(in), nil))
+		got := string(r.redactParams(in[:seen], len(in), nil))
 		if strings.Contains(got, "CANARY") || strings.Contains(got, "CANAR") && !strings.Contains(string(in[:seen]), "CANARY") {
 			rt.Fatalf("%s\nof %s\ngave %s", secret, in[:seen], got)
 		}
-		if !json.Valid([]byte(got)) || len(got) > r.max {
-			rt.Fatalf("%d bytes of %d, not JSON: %s", len(got), r.max, got)
+		if !json.Valid([]byte(got)) || len(got) > r.maxBytes {
+			rt.Fatalf("%d bytes of %d, not JSON: %s", len(got), r.maxBytes, got)
 		}
 	})
 }
@@ -196,11 +196,11 @@ func FuzzRedact(f *testing.F) {
 		if len(in) == 0 || missing < 0 {
 			return
 		}
-		r := newRedactor(min(max(most, leastMax), 1<<16))
-		r.begin()
-		got := string(r.params(in, len(in)+missing, waysOf([]string{"/a/*", ""}, nil).params))
-		if !json.Valid([]byte(got)) || len(got) > r.max {
-			t.Fatalf("%d bytes of %d: %q", len(got), r.max, got)
+		r := newRedactor(min(max(most, minMax), 1<<16))
+		r.reset()
+		got := string(r.redactParams(in, len(in)+missing, newSecretPaths([]string{"/a/*", ""}, nil).params))
+		if !json.Valid([]byte(got)) || len(got) > r.maxBytes {
+			t.Fatalf("%d bytes of %d: %q", len(got), r.maxBytes, got)
 		}
 		if json.Valid(in) && missing == 0 && got == "" {
 			t.Fatal("nothing is left")

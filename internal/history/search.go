@@ -9,19 +9,23 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// textSearch finds a text in calls, in upper or lower case. Databases compare only the
-// ASCII letters in that way (PostgreSQL: by the locale of the database), and they
-// compare the characters that JSON escaped. A text for which this is not enough is
-// looked for in two steps: the database gives candidates, and matches decides.
+// textSearch finds a text in calls, in upper or lower case. Databases fold only
+// the ASCII letters (PostgreSQL: by the locale of the database), and they compare
+// the characters as JSON escaped them. If that is not enough for a text, the
+// search has two steps: the database returns candidates, and matches decides.
 type textSearch struct {
-	pattern string // for LIKE, with ! as the escape character
-	folded  string // "" if the pattern alone decides
+	// For LIKE, with ! as the escape character.
+	pattern string
+	// "" if the pattern alone decides.
+	folded string
 }
 
 // plainPunctuation holds the ASCII characters beside letters and digits that no JSON
 // encoder escapes.
 const plainPunctuation = " !#$%()*+,-.:;=?@[]^_`{|}~"
 
+// newTextSearch builds the search for a text. A character that the database
+// cannot compare reliably becomes a wildcard.
 func newTextSearch(text string) textSearch {
 	var pattern strings.Builder
 	pattern.WriteByte('%')
@@ -43,30 +47,31 @@ func newTextSearch(text string) textSearch {
 	pattern.WriteByte('%')
 	s := textSearch{pattern: pattern.String()}
 	if !exact {
-		s.folded = fold(text)
+		s.folded = foldText(text)
 	}
 	return s
 }
 
-// matches reports whether a candidate has the text in its parameters, result or reason.
+// matches reports whether a candidate contains the text in its parameters, result
+// or reason.
 func (s *textSearch) matches(e *Entry) bool {
 	if s.folded == "" {
 		return true
 	}
 	for _, text := range []string{string(e.Params), string(e.Result), e.Reason} {
-		if strings.Contains(fold(text), s.folded) {
+		if strings.Contains(foldText(text), s.folded) {
 			return true
 		}
-		if plain := unescapeJSON(text); plain != text && strings.Contains(fold(plain), s.folded) {
+		if plain := unescapeJSON(text); plain != text && strings.Contains(foldText(plain), s.folded) {
 			return true
 		}
 	}
 	return false
 }
 
-// fold returns the text in the form in which two texts are compared: letters in lower
-// case, by way of the upper one since some letters have two lower ones (σ and ς).
-func fold(text string) string {
+// foldText returns the form in which two texts are compared: lower case, by way
+// of upper case, since some letters have two lower-case forms (σ and ς).
+func foldText(text string) string {
 	return strings.ToLower(strings.ToUpper(norm.NFC.String(text)))
 }
 

@@ -12,39 +12,43 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Group says by what usage is summed up.
+// Group is the property by which usage is summed up.
 type Group string
 
-// Groups of usage.
+// The groups of usage.
 const (
 	ByTool   Group = "tool"
 	ByServer Group = "server"
-	ByUser   Group = "user"   // the people who called, or were called for
-	ByAgent  Group = "agent"  // the agents that called, or that somebody acted as
-	ByCaller Group = "caller" // whoever called: a user, an agent, a service
+	ByUser   Group = "user"   // the users who called, or for whom an agent called
+	ByAgent  Group = "agent"  // the agents that called, or as which a user acted
+	ByCaller Group = "caller" // the subjects that called: users, agents and services
 	ByDoor   Group = "door"
 	ByDay    Group = "day"
 )
 
-// Groups lists them.
+// Groups returns all groups.
 func Groups() []Group { return []Group{ByTool, ByServer, ByUser, ByAgent, ByCaller, ByDoor, ByDay} }
 
-// Usage is a sum over calls. Of the members before Calls, those of its group
-// are set. Percentiles are of calls that ran, within the bounds that durations
-// are counted by.
+// Usage is a sum over calls. Of the fields before Calls, only those of its group
+// are set. The percentiles cover calls that ran, and are interpolated within the
+// buckets in which durations are counted.
 type Usage struct {
-	Server  string       `json:"server,omitempty"`
-	Name    string       `json:"name,omitempty"` // of a tool; other kinds are one each, in parentheses
+	Server string `json:"server,omitempty"`
+	// Of a tool; each other kind is one row, in parentheses.
+	Name    string       `json:"name,omitempty"`
 	Door    junctor.Door `json:"door,omitempty"`
 	Issuer  string       `json:"issuer,omitempty"`
 	Subject string       `json:"subject,omitempty"`
-	User    string       `json:"user,omitempty"`  // absent where calls were for nobody
-	Agent   string       `json:"agent,omitempty"` // absent where calls were by none
-	Day     time.Time    `json:"day,omitzero"`
+	// Absent for calls without a user.
+	User string `json:"user,omitempty"`
+	// Absent for calls without an agent.
+	Agent string    `json:"agent,omitempty"`
+	Day   time.Time `json:"day,omitzero"`
 
-	Calls    int64         `json:"calls"`
-	Errors   int64         `json:"errors"`  // ran, and did not succeed
-	Refused  int64         `json:"refused"` // never ran
+	Calls int64 `json:"calls"`
+	// Calls that ran and did not succeed.
+	Errors   int64         `json:"errors"`
+	Refused  int64         `json:"refused"` // calls that never ran
 	Duration time.Duration `json:"duration_ns"`
 	BytesIn  int64         `json:"bytes_in"`
 	BytesOut int64         `json:"bytes_out"`
@@ -53,64 +57,68 @@ type Usage struct {
 	P99      time.Duration `json:"p99_ns"`
 }
 
-// buckets is how many ranges of durations are counted apart.
-const buckets = 18
+// bucketCount is the number of buckets in which durations are counted. Each has a
+// column in the database.
+const bucketCount = 18
 
-// bounds are the upper ends of the ranges but the last, in microseconds.
-func bounds() [buckets - 1]int64 {
+// bucketBounds returns the upper bounds of all buckets but the last, in
+// microseconds.
+func bucketBounds() [bucketCount - 1]int64 {
 	return [...]int64{
 		100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
 		1_000_000, 2_000_000, 5_000_000, 10_000_000, 30_000_000,
 	}
 }
 
-// usageKey is one row of the sums.
+// usageKey identifies one row of sums.
 type usageKey struct {
 	tenant          junctor.TenantID
-	day             int64
+	day             int64 // days since 1970-01-01 UTC
 	server, name    string
 	door            string
 	issuer, subject string
 	user, agent     string
 }
 
-type sums struct {
-	calls, errors, refused, duration, in, out int64
-	counts                                    [buckets]int64
+// usageSums are the sums of one row; duration is in microseconds.
+type usageSums struct {
+	calls, errors, refused, duration, bytesIn, bytesOut int64
+	bucketCounts                                        [bucketCount]int64
 }
 
-// tally sums up calls. It is safe for concurrent use.
-type tally struct {
+// usageTally sums up calls. It is safe for concurrent use.
+type usageTally struct {
 	mu   sync.Mutex
-	rows map[usageKey]*sums
+	rows map[usageKey]*usageSums
 }
 
-// mostKeys bounds a tally; calls that would make more rows are summed up under
-// one name.
-const mostKeys = 10_000
+// maxTallyKeys bounds a tally. Calls that would add more rows are summed up in
+// one row per tenant and day.
+const maxTallyKeys = 10_000
 
-func (t *tally) add(c *junctor.Call) {
+// addCall adds a call to its row.
+func (t *usageTally) addCall(c *junctor.Call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.rows == nil {
-		t.rows = map[usageKey]*sums{}
+		t.rows = map[usageKey]*usageSums{}
 	}
-	k := keyOf(c)
+	k := usageKeyOf(c)
 	s := t.rows[k]
 	if s == nil {
-		if len(t.rows) >= mostKeys {
+		if len(t.rows) >= maxTallyKeys {
 			k = usageKey{tenant: c.Tenant, day: k.day, name: "(other)"}
 		}
 		if s = t.rows[k]; s == nil {
-			s = new(sums)
+			s = new(usageSums)
 			t.rows[k] = s
 		}
 	}
-	s.add(c)
+	s.addCall(c)
 }
 
-// take empties the tally.
-func (t *tally) take() map[usageKey]*sums {
+// takeAll returns the sums and empties the tally.
+func (t *usageTally) takeAll() map[usageKey]*usageSums {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	rows := t.rows
@@ -118,12 +126,13 @@ func (t *tally) take() map[usageKey]*sums {
 	return rows
 }
 
-// keyOf is the row that a call belongs to. Names that callers are free to
-// choose are no keys: they would make rows without end.
-func keyOf(c *junctor.Call) usageKey {
+// usageKeyOf returns the row that a call belongs to. A name that a caller can
+// choose freely is not used as a key, because the number of rows would have no
+// limit.
+func usageKeyOf(c *junctor.Call) usageKey {
 	k := usageKey{
 		tenant: c.Tenant, day: dayOf(c.Start), server: c.Server, name: c.Name, door: string(c.Door),
-		issuer: keep(c.Issuer), subject: keep(c.Subject), user: keep(c.User), agent: keep(c.Agent),
+		issuer: storableText(c.Issuer), subject: storableText(c.Subject), user: storableText(c.User), agent: storableText(c.Agent),
 	}
 	switch {
 	case c.Kind != junctor.KindTool:
@@ -131,11 +140,11 @@ func keyOf(c *junctor.Call) usageKey {
 	case c.Server == "":
 		k.name = "(unknown)"
 	}
-	k.server, k.name = keep(k.server), keep(k.name)
+	k.server, k.name = storableText(k.server), storableText(k.name)
 	return k
 }
 
-// kindName is what the sums call all operations of a kind.
+// kindName returns the name under which all operations of a kind are summed up.
 func kindName(kind junctor.Kind) string {
 	switch kind {
 	case junctor.KindResource:
@@ -153,6 +162,7 @@ func kindName(kind junctor.Kind) string {
 	}
 }
 
+// dayOf returns the number of days since 1970-01-01 UTC, rounded down.
 func dayOf(t time.Time) int64 {
 	const day = 24 * 60 * 60
 	s := t.Unix()
@@ -162,10 +172,11 @@ func dayOf(t time.Time) int64 {
 	return s / day
 }
 
-func (s *sums) add(c *junctor.Call) {
+// addCall adds a call. A refused call has no duration, since it never ran.
+func (s *usageSums) addCall(c *junctor.Call) {
 	s.calls++
-	s.in += int64(c.BytesIn)
-	s.out += int64(c.BytesOut)
+	s.bytesIn += int64(c.BytesIn)
+	s.bytesOut += int64(c.BytesOut)
 	switch c.Status {
 	case junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid:
 		s.refused++
@@ -176,44 +187,44 @@ func (s *sums) add(c *junctor.Call) {
 	}
 	us := c.Duration.Microseconds()
 	s.duration += us
-	b := bounds()
-	s.counts[sort.Search(len(b), func(i int) bool { return us <= b[i] })]++
+	b := bucketBounds()
+	s.bucketCounts[sort.Search(len(b), func(i int) bool { return us <= b[i] })]++
 }
 
-// percentile is where the share p of the counted durations lies, taking each
-// range to be filled evenly.
-func (s *sums) percentile(p float64) time.Duration {
+// percentile returns the duration below which the share p of the calls lies. It
+// assumes that durations are spread evenly within a bucket.
+func (s *usageSums) percentile(p float64) time.Duration {
 	var ran int64
-	for _, n := range s.counts {
+	for _, n := range s.bucketCounts {
 		ran += n
 	}
 	if ran == 0 {
 		return 0
 	}
-	rank, b, low := p*float64(ran), bounds(), int64(0)
+	rank, b, low := p*float64(ran), bucketBounds(), int64(0)
 	for i, high := range b {
-		n := float64(s.counts[i])
+		n := float64(s.bucketCounts[i])
 		if n > 0 && rank <= n {
 			return time.Duration(float64(low)+float64(high-low)*rank/n) * time.Microsecond
 		}
 		rank -= n
 		low = high
 	}
-	return time.Duration(low) * time.Microsecond // at least
+	return time.Duration(low) * time.Microsecond // the last bucket has no upper bound
 }
 
-// countColumns lists d00 and so on, each as format has it.
+// countColumns lists the columns d00, d01 and so on; each replaces # in format.
 func countColumns(format string) string {
-	list := make([]string, buckets)
+	list := make([]string, bucketCount)
 	for i := range list {
 		list[i] = strings.ReplaceAll(format, "#", fmt.Sprintf("d%02d", i))
 	}
 	return strings.Join(list, ", ")
 }
 
-// columns are those that a group has one row for, in the order of places; nil
-// where there is no such group.
-func (g Group) columns() []string {
+// groupColumns returns the columns that identify a row of the group, in the order
+// of keyColumns; nil for an unknown group.
+func (g Group) groupColumns() []string {
 	switch g {
 	case ByTool:
 		return []string{"server", "name"}
@@ -233,24 +244,27 @@ func (g Group) columns() []string {
 	return nil
 }
 
-// places are the members of Usage before Calls, as columns.
-func places() []string {
+// keyColumns returns the columns of the fields of Usage before Calls, in their
+// order.
+func keyColumns() []string {
 	return []string{"server", "name", "door", "issuer", "subject", "user_id", "agent", "day"}
 }
 
-// UsageFilter says which calls are summed up; zero members do not filter. Days
-// are those from Since to Until, both included and taken in UTC.
+// UsageFilter selects the calls that are summed up; empty fields select all. Days
+// are those from Since to Until, both included, in UTC.
 type UsageFilter struct {
 	Since, Until time.Time
-	Tool         string // a server's own name, or server__name
-	Server       string
-	User         string // by id
-	Agent        string // by name
-	Caller       string // the subject of whoever called
-	Door         junctor.Door
+	// The server's own name for it, or server__name.
+	Tool   string
+	Server string
+	User   string // by id
+	Agent  string // by name
+	Caller string // subject of the caller
+	Door   junctor.Door
 }
 
-func (f *UsageFilter) where(access *junctor.CallAccess) (string, []any) {
+// buildCondition returns the SQL condition of the filter and its arguments.
+func (f *UsageFilter) buildCondition(access *junctor.CallAccess) (string, []any) {
 	where, args := access.SumCondition("day", firstDay)
 	and := func(cond string, values ...any) { where, args = where+" AND ("+cond+")", append(args, values...) }
 	if !f.Since.IsZero() {
@@ -260,7 +274,7 @@ func (f *UsageFilter) where(access *junctor.CallAccess) (string, []any) {
 		and("day <= ?", dayOf(f.Until))
 	}
 	if f.Tool != "" {
-		cond, of := ofTool(f.Tool)
+		cond, of := toolCondition(f.Tool)
 		and(cond, of...)
 	}
 	for _, is := range [...]struct{ column, value string }{
@@ -273,8 +287,9 @@ func (f *UsageFilter) where(access *junctor.CallAccess) (string, []any) {
 	return where, args
 }
 
-// firstDay is the first day whose sums are of a server alone that was added then:
-// a former one of the same id may have been called earlier on that day.
+// firstDay returns the first day whose sums belong only to the server that was
+// added at that time. Earlier on the day of added, a former server may have had
+// the same id.
 func firstDay(added time.Time) int64 {
 	day := dayOf(added)
 	if added.After(time.Unix(day*24*60*60, 0)) {
@@ -283,14 +298,14 @@ func firstDay(added time.Time) int64 {
 	return day
 }
 
-// Usage sums up the calls that access has. Groups come by calls, most first, and days in
-// their order. Sums of before user, agent and door were kept apart have none.
+// Usage sums up the calls that access may see. Groups are ordered by calls, most
+// first; days are in their own order. An unknown group is CodeInvalid.
 func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageFilter, by Group) ([]Usage, error) {
-	group := by.columns()
+	group := by.groupColumns()
 	if group == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "usage is summed up by tool, server, user, agent, caller, door or day, not by %q", string(by))
 	}
-	keys := places()
+	keys := keyColumns()
 	for i, column := range keys {
 		switch {
 		case slices.Contains(group, column):
@@ -300,7 +315,7 @@ func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageF
 			keys[i] = "''"
 		}
 	}
-	where, args := f.where(&access)
+	where, args := f.buildCondition(&access)
 	grouped := strings.Join(group, ", ")
 	query := `SELECT ` + strings.Join(keys, ", ") + `, CAST(SUM(calls) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(refused) AS BIGINT), CAST(SUM(duration) AS BIGINT),
 		CAST(SUM(bytes_in) AS BIGINT), CAST(SUM(bytes_out) AS BIGINT), ` + countColumns("CAST(SUM(#) AS BIGINT)") + `
@@ -310,36 +325,37 @@ func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageF
 	} else {
 		query += ` ORDER BY SUM(calls) DESC, ` + grouped
 	}
-	rows, err := h.o.Read.QueryContext(ctx, h.o.Dialect.Bind(query), args...)
+	rows, err := h.options.Read.QueryContext(ctx, h.options.Dialect.Bind(query), args...)
 	if err != nil {
-		return nil, h.fail(ctx, err, "read the usage")
+		return nil, h.wrapError(ctx, err, "read the usage")
 	}
 	defer rows.Close()
 	var list []Usage
 	for rows.Next() {
 		u, err := scanUsage(rows, by)
 		if err != nil {
-			return nil, h.fail(ctx, err, "read the usage")
+			return nil, h.wrapError(ctx, err, "read the usage")
 		}
 		list = append(list, u)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, h.fail(ctx, err, "read the usage")
+		return nil, h.wrapError(ctx, err, "read the usage")
 	}
 	return list, nil
 }
 
-func scanUsage(row scanner, by Group) (Usage, error) {
+// scanUsage reads a row of the query of Usage.
+func scanUsage(row rowScanner, by Group) (Usage, error) {
 	var u Usage
-	var s sums
+	var s usageSums
 	var day int64
-	dest := make([]any, 0, 14+buckets)
-	dest = append(dest, &u.Server, &u.Name, &u.Door, &u.Issuer, &u.Subject, &u.User, &u.Agent, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.in, &s.out)
-	for i := range s.counts {
-		dest = append(dest, &s.counts[i])
+	dest := make([]any, 0, 14+bucketCount)
+	dest = append(dest, &u.Server, &u.Name, &u.Door, &u.Issuer, &u.Subject, &u.User, &u.Agent, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.bytesIn, &s.bytesOut)
+	for i := range s.bucketCounts {
+		dest = append(dest, &s.bucketCounts[i])
 	}
 	err := row.Scan(dest...)
-	u.Calls, u.Errors, u.Refused, u.BytesIn, u.BytesOut = s.calls, s.errors, s.refused, s.in, s.out
+	u.Calls, u.Errors, u.Refused, u.BytesIn, u.BytesOut = s.calls, s.errors, s.refused, s.bytesIn, s.bytesOut
 	u.Duration = time.Duration(s.duration) * time.Microsecond
 	u.P50, u.P95, u.P99 = s.percentile(.5), s.percentile(.95), s.percentile(.99)
 	if by == ByDay {

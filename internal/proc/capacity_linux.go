@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// memoryCapacity is the least of the machine's memory and of the limits of the
-// control groups that this process is in.
+// memoryCapacity returns the smallest of the machine's memory and the limits of
+// the control groups that this process is in.
 func memoryCapacity() int64 {
 	least := int64(0)
 	take := func(n int64) {
@@ -16,23 +16,24 @@ func memoryCapacity() int64 {
 			least = n
 		}
 	}
-	take(meminfoTotal(readText("/proc/meminfo")))
-	for _, file := range cgroupLimitFiles(readText("/proc/self/cgroup")) {
-		take(parseLimit(readText(file)))
+	take(parseMemTotal(readFileOrEmpty("/proc/meminfo")))
+	for _, file := range cgroupLimitFiles(readFileOrEmpty("/proc/self/cgroup")) {
+		take(parseLimit(readFileOrEmpty(file)))
 	}
 	return least
 }
 
-func readText(file string) string {
+// readFileOrEmpty returns the content of a file, or "" if it cannot be read.
+func readFileOrEmpty(file string) string {
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return "" // a machine without it has no such limit
+		return "" // without the file there is no such limit
 	}
 	return string(b)
 }
 
-// meminfoTotal reads MemTotal of /proc/meminfo; 0 is that it is not said.
-func meminfoTotal(text string) int64 {
+// parseMemTotal reads MemTotal of /proc/meminfo; 0 if it is missing.
+func parseMemTotal(text string) int64 {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, "MemTotal:"); ok {
 			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
@@ -44,9 +45,9 @@ func meminfoTotal(text string) int64 {
 	return 0
 }
 
-// cgroupLimitFiles are the files with the memory limits of the groups in
-// /proc/self/cgroup and of all above them, in version 2 and 1. Inside a container
-// the path may be one of the host, of which only the root is there.
+// cgroupLimitFiles returns the files with the memory limits of the groups in
+// /proc/self/cgroup and of all their parents, for cgroups version 2 and 1. Inside
+// a container the path may be one of the host, of which only the root exists.
 func cgroupLimitFiles(text string) []string {
 	var files []string
 	for line := range strings.Lines(text) {
@@ -71,8 +72,8 @@ func cgroupLimitFiles(text string) []string {
 	return files
 }
 
-// parseLimit reads a limit; 0 is none. Version 1 says none by a number that no
-// machine has.
+// parseLimit reads a limit; 0 for none. Version 1 expresses "none" by a number
+// that no machine has.
 func parseLimit(text string) int64 {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil || n <= 0 || n >= 1<<60 {

@@ -7,7 +7,7 @@ import (
 
 func TestMemoryCapacity(t *testing.T) {
 	t.Parallel()
-	if got := meminfoTotal("MemFree: 1 kB\nMemTotal:       16384 kB\nMemTotalX: 1 kB\n"); got != 16<<20 {
+	if got := parseMemTotal("MemFree: 1 kB\nMemTotal:       16384 kB\nMemTotalX: 1 kB\n"); got != 16<<20 {
 		t.Errorf("MemTotal is read as %d", got)
 	}
 	for text, want := range map[string]int64{"536870912\n": 512 << 20, "max\n": 0, "": 0, "9223372036854771712\n": 0, "-1\n": 0} {

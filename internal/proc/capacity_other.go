@@ -2,5 +2,5 @@
 
 package proc
 
-// memoryCapacity is not known.
+// memoryCapacity is unknown on this system.
 func memoryCapacity() int64 { return 0 }

@@ -2,8 +2,9 @@ package proc
 
 import "runtime"
 
-// baseEnv is the environment that every process gets: where programs, the home
-// directory and temporary files are, and the language. All else must be named.
+// baseEnv returns the environment that every process gets: the paths of programs,
+// of the home directory and of temporary files, and the language. The caller must
+// name every other variable.
 func baseEnv(lookup func(string) (string, bool)) []string {
 	var env []string
 	for _, name := range baseNames() {
@@ -14,7 +15,7 @@ func baseEnv(lookup func(string) (string, bool)) []string {
 	return env
 }
 
-// baseNames are the variables of that environment.
+// baseNames returns the names of these variables.
 func baseNames() []string {
 	names := []string{"PATH", "HOME", "LANG", "TMPDIR"}
 	if runtime.GOOS == "windows" {

@@ -7,9 +7,11 @@ import (
 	"os/exec"
 )
 
-func ownGroup(*exec.Cmd) {}
+// setOwnGroup does nothing: this system has no process groups.
+func setOwnGroup(*exec.Cmd) {}
 
-// There is no signal to ask with, so a process is ended at once.
+// terminateGroup kills the process at once: there is no signal to ask it to end.
 func terminateGroup(p *os.Process) { killGroup(p) }
 
+// killGroup kills the process alone.
 func killGroup(p *os.Process) { _ = p.Kill() }

@@ -2,5 +2,5 @@
 
 package proc
 
-// limitMemory does nothing: no other system bounds another process this way.
+// limitMemory does nothing: this system cannot bound another process in this way.
 func limitMemory(int, uint64) {}

@@ -1,18 +1,3 @@
-// Package proc is the only package that starts processes. It is ground: a
-// backend that runs a server as a child, and bench, which runs the program
-// beside itself, ask it and nothing else. A process gets a group of its own, so
-// that ending it ends what it started, and an environment that holds what was
-// named and little more, so that no secret of this process leaks into it.
-//
-// What Start starts ends with this process only when this process ends it in an
-// orderly way. StartReaped is for what must never outlive this process, however
-// it ends: see there, and reaper_linux.go for how.
-//
-// Beside that it knows what processes use, and gives back what this one does not
-// need (Release).
-//
-// Groups need a Unix system. Elsewhere the process alone is ended, and what it
-// started lives on.
 package proc
 
 import (
@@ -28,59 +13,69 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// outputDelay is how long a process's output is waited for after its end. It
-// only matters when something outside the group holds the pipe open.
+// outputDelay is how long a process's output is read after its end. It matters
+// only if a process outside the group holds the pipe open.
 const outputDelay = 2 * time.Second
 
-// Command says what to start. There is no shell: Args reach the program as
-// they are.
+// Command says what to start. There is no shell: Args reach the program
+// unchanged.
 type Command struct {
-	Path string   // the program: a path, or a name to look up in PATH
+	// The program: a path, or a name to look up in PATH.
+	Path string
 	Args []string // without the program's own name
-	Env  []string // KEY=VALUE, on top of the clean environment; of two with one key the last holds
-	Dir  string   // working directory; "" is that of this process
+	// KEY=VALUE, added to the base environment; the last of several with the
+	// same key counts.
+	Env []string
+	// Working directory; default: that of this process.
+	Dir string
 
-	// nil is the null device. A pipe is copied by a goroutine of its own; an
-	// *os.File is handed over as it is.
+	// nil stands for the null device. An *os.File is passed to the process; any
+	// other value is copied by a goroutine.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
-// Process is a started process, the leader of its own group. It is reaped by
-// itself; the methods may be called from any goroutine.
+// Process is a started process, the leader of its own group. The package reaps
+// it. Its methods may be called from any goroutine.
 type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error // how it ended; set before done is closed
 
-	// mu guards ended: a group is signalled only before its leader is reaped,
-	// because afterwards the number may belong to somebody else.
-	mu    sync.Mutex
-	ended bool
+	// mu guards groupEnded. A group is signalled only before its leader is
+	// reaped, because afterwards the pid may belong to another process.
+	mu         sync.Mutex
+	groupEnded bool
 
-	reaper *reaper // what stands between, of StartReaped; nil elsewhere
+	// The process between us and the command; only of StartReaped.
+	reaper *reaper
 }
 
-// Start starts c. The process runs until it ends by itself, Stop is called or
-// ctx ends, which kills its group at once. Whatever the process leaves behind
-// in its group when it ends is killed too.
+// Start starts c. The process runs until it ends by itself, Stop is called or ctx
+// ends. The end of ctx kills its group at once. When the process ends, the rest
+// of its group is killed, too.
+//
+// The error is CodeInvalid for an empty command, CodeNotFound or CodeDenied for a
+// program that does not exist or is not executable, and CodeUnavailable
+// otherwise.
 func Start(ctx context.Context, c Command) (*Process, error) {
-	if err := startable(ctx, c); err != nil {
+	if err := checkStartable(ctx, c); err != nil {
 		return nil, err
 	}
-	p := &Process{cmd: command(c, c.Path, c.Args), done: make(chan struct{})}
+	p := &Process{cmd: buildCommand(c, c.Path, c.Args), done: make(chan struct{})}
 	if err := p.cmd.Start(); err != nil {
 		return nil, startError(c, err)
 	}
 	stop := context.AfterFunc(ctx, p.kill)
 	go func() {
 		defer stop()
-		p.reap()
+		p.reapLeader()
 	}()
 	return p, nil
 }
 
-func startable(ctx context.Context, c Command) error {
+// checkStartable refuses an empty command and a ctx that has ended.
+func checkStartable(ctx context.Context, c Command) error {
 	if c.Path == "" {
 		return junctor.Errorf(junctor.CodeInvalid, "no program to start: the command is empty")
 	}
@@ -90,17 +85,19 @@ func startable(ctx context.Context, c Command) error {
 	return nil
 }
 
-// command is path with args in the surroundings that c asks for.
-func command(c Command, path string, args []string) *exec.Cmd {
+// buildCommand returns path with args, with the environment, directory and files
+// of c.
+func buildCommand(c Command, path string, args []string) *exec.Cmd {
 	cmd := exec.Command(path, args...) //nolint:gosec,noctx // the caller's consent to a command is not decided here; its end is the process's own
 	cmd.Env = append(baseEnv(os.LookupEnv), c.Env...)
 	cmd.Dir = c.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	cmd.WaitDelay = outputDelay
-	ownGroup(cmd)
+	setOwnGroup(cmd)
 	return cmd
 }
 
+// startError returns the error of a start with its code.
 func startError(c Command, err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
@@ -111,9 +108,10 @@ func startError(c Command, err error) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "cannot start %q: %w", c.Path, err)
 }
 
-// reap takes the leader's exit status and ends what is left of its group, where
-// the system allows it while the leader is dead but its number still ours.
-func (p *Process) reap() {
+// reapLeader reaps the leader and kills the rest of its group. If the system
+// allows it, the group is killed before the leader is reaped, while its pid is
+// still ours.
+func (p *Process) reapLeader() {
 	defer close(p.done)
 	if awaitExit(p.Pid()) {
 		p.endGroup()
@@ -124,14 +122,15 @@ func (p *Process) reap() {
 	p.endGroup()
 }
 
+// endGroup kills the group and forbids later signals.
 func (p *Process) endGroup() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	killGroup(p.cmd.Process)
-	p.ended = true
+	p.groupEnded = true
 }
 
-// Pid is the process's number, and that of its group.
+// Pid returns the pid of the process, which is also the id of its group.
 func (p *Process) Pid() int {
 	if p.reaper != nil {
 		return p.reaper.pid
@@ -142,9 +141,9 @@ func (p *Process) Pid() int {
 // Done is closed when the process has ended and was reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err is how the process ended: nil for exit status 0, for another status or a
-// signal an *exec.ExitError, or an *ExitError from StartReaped. It is nil before Done
-// is closed.
+// Err says how the process ended. It is nil for exit status 0, and before Done is
+// closed. For another status or a signal it is an *exec.ExitError or, from
+// StartReaped, an *ExitError.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -154,9 +153,9 @@ func (p *Process) Err() error {
 	}
 }
 
-// Stop asks the group to end, kills it when it has not done so after grace,
-// and returns when the process has been reaped. It says whether the process
-// had to be killed. Stopping an ended process does nothing.
+// Stop asks the group to end, kills it if it has not ended after grace, and
+// returns when the process was reaped. It reports whether the process had to be
+// killed. Stopping an ended process does nothing.
 func (p *Process) Stop(grace time.Duration) (killed bool) {
 	p.terminate()
 	timer := time.NewTimer(grace)
@@ -171,31 +170,34 @@ func (p *Process) Stop(grace time.Duration) (killed bool) {
 	return true
 }
 
+// terminate asks the group to end.
 func (p *Process) terminate() {
 	if p.reaper != nil {
 		p.reaper.terminate(p.cmd.Process)
 		return
 	}
-	p.signal(terminateGroup)
+	p.signalGroup(terminateGroup)
 }
 
+// kill kills the group.
 func (p *Process) kill() {
 	if p.reaper != nil {
 		p.reaper.kill()
 		return
 	}
-	p.signal(killGroup)
+	p.signalGroup(killGroup)
 }
 
-func (p *Process) signal(group func(*os.Process)) {
+// signalGroup calls group unless the leader was reaped.
+func (p *Process) signalGroup(group func(*os.Process)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.ended {
+	if !p.groupEnded {
 		group(p.cmd.Process)
 	}
 }
 
-// Self is the path of the running program, to start it once more.
+// Self returns the path of the running program, to start it again.
 func Self() (string, error) {
 	path, err := os.Executable()
 	if err == nil {

@@ -6,39 +6,39 @@ import (
 	"strings"
 )
 
-// TakeEnvironment gives the environment of this process, in the form of os.Environ,
-// and takes from where others could read it what they need not know:
+// TakeEnvironment returns the environment of this process, in the form of
+// os.Environ, and removes secrets from the places where others could read them:
 //
-//   - where the kernel shows the environment a process was started with
-//     (/proc/PID/environ), every value is overwritten but those of the few variables
-//     that every child gets anyway. os.Unsetenv does not reach that memory.
-//   - the variables that private names are removed from the environment that
+//   - The kernel shows the environment with which a process was started
+//     (/proc/PID/environ). There, every value is overwritten except those of the few
+//     variables that every child gets anyway. os.Unsetenv does not reach that memory.
+//   - The variables that private selects are removed from the environment that
 //     os.LookupEnv reads, so that no library finds them.
 //
-// Whoever needs a value later takes it from what this function returns. Call it once,
-// before anything else runs. A system that shows no such memory, or does not let it
-// be written, is no error: problem says what could not be done, for the log.
+// Code that needs a value later takes it from the result. Call it once, before
+// anything else runs. A system that does not show such memory, or does not let it
+// be written, is no error: problem says what failed, for the log.
 func TakeEnvironment(private func(name string) bool) (env []string, problem error) {
-	env = os.Environ() // copies: the runtime's own are in other memory, too
+	env = os.Environ() // the runtime has copied the values to its own memory
 	for i := range env {
 		env[i] = strings.Clone(env[i])
 	}
 	problem = wipeEnvironment(isBaseName)
 	for _, line := range env {
 		if name, _, _ := strings.Cut(line, "="); private(name) {
-			_ = os.Unsetenv(name) // it cannot fail: it was there
+			_ = os.Unsetenv(name) // cannot fail: the variable exists
 		}
 	}
 	return env, problem
 }
 
-// isBaseName says whether a variable is one of those that every child gets.
+// isBaseName reports whether every child gets this variable.
 func isBaseName(name string) bool { return slices.Contains(baseNames(), name) }
 
 // Protect keeps other processes of the same user from reading the memory of this
-// one, its files in /proc that show secrets (environ, mem, maps), and from attaching
-// to it; and the system from writing a core dump of it. The superuser still can.
+// process and its files in /proc that show secrets (environ, mem, maps), and from
+// attaching to it. It also prevents core dumps. The superuser is not affected.
 //
-// It holds for this process alone: what it starts is as readable as ever from its
-// execve on. Only Linux has it. An error is no reason not to run.
-func Protect() error { return protect() }
+// It applies only to this process: its children are readable from their execve
+// on. Only Linux has it. An error is no reason not to run.
+func Protect() error { return disableDumps() }

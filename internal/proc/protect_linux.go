@@ -10,26 +10,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func protect() error {
+// disableDumps implements Protect.
+func disableDumps() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("PR_SET_DUMPABLE: %w", err)
 	}
 	return nil
 }
 
-// Positions of fields in /proc/PID/stat, from 1, where the environment begins and
-// ends in memory (see proc_pid_stat(5)).
+// These are the positions of fields in /proc/PID/stat, from 1: where the
+// environment begins and ends in memory (see proc_pid_stat(5)).
 const (
 	statEnvStart = 50
 	statEnvEnd   = 51
 )
 
-// wipeEnvironment overwrites the values of all variables but the kept ones in the
-// memory that /proc/self/environ shows. The kernel laid that out before the program
-// began, below the stack of the first thread: nothing but the kernel's own view
-// refers to it, since Go's runtime copies the environment. It is written through
-// /proc/self/mem, at addresses that the kernel names, so that no pointer is made of a
-// number.
+// wipeEnvironment overwrites the values of all variables except the kept ones in
+// the memory that /proc/self/environ shows. The kernel placed that memory below
+// the stack of the first thread before the program started. Only the kernel's own
+// view refers to it, since Go's runtime copies the environment. It is written
+// through /proc/self/mem, at addresses that the kernel names, so that no pointer
+// is made from a number.
 func wipeEnvironment(keep func(name string) bool) error {
 	start, end, err := environmentBounds()
 	if err != nil {
@@ -64,13 +65,13 @@ func wipeEnvironment(keep func(name string) bool) error {
 	return nil
 }
 
-// environmentBounds is where the environment lies in memory.
+// environmentBounds returns where the environment is in memory.
 func environmentBounds() (start, end int64, err error) {
 	b, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return 0, 0, err
 	}
-	// The second field is the program's name in parentheses, and may hold anything.
+	// The second field is the program's name in parentheses, and may contain anything.
 	i := bytes.LastIndexByte(b, ')')
 	if i < 0 {
 		return 0, 0, errors.New("/proc/self/stat has no name")

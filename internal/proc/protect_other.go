@@ -2,8 +2,9 @@
 
 package proc
 
-// protect has nothing to do: these systems show neither environment nor memory of a
-// process in files, and have debuggers ask for a right of their own.
-func protect() error { return nil }
+// disableDumps does nothing: these systems do not show the environment or memory
+// of a process in files, and debuggers need a separate permission.
+func disableDumps() error { return nil }
 
+// wipeEnvironment does nothing, for the same reason.
 func wipeEnvironment(func(name string) bool) error { return nil }

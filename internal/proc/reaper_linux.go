@@ -15,10 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a reaper is given beside the command's own three files, and what it
-// reports.
+// These are the file descriptors of a reaper, after the command's own three, and
+// the forms of its reports.
 const (
-	lifeFD   = 3 // ends when the process that started the reaper has ended
+	// Reaches its end when the process that started the reaper has ended.
+	lifeFD   = 3
 	reportFD = 4
 
 	reportStarted = "started %d\n"
@@ -26,34 +27,37 @@ const (
 	reportEnded   = "ended %d %d\n"
 )
 
-// resweep is how long a sweep waits for a sign of an end before it looks again:
-// the kernel's list of children may leave one out while others end.
-const resweep = 10 * time.Millisecond
+// sweepInterval is how long killDescendants waits for an end before it looks
+// again: the kernel's list of children may omit one while others end.
+const sweepInterval = 10 * time.Millisecond
 
-// Reap is the whole life of a reaper: it starts args[0] with the argument list
-// args[1:] in a group of its own, hands its own standard files over, passes
-// signals on, and gives the exit status when the command and every process that
-// came from it have ended. It is the subreaper of them all: whoever loses its
-// parent becomes its child, so nobody can leave, not by a session of its own
-// either. Once the process that started it is gone, it kills until none is left.
+// Reap is the main function of a reaper. It starts args[0] with the argument list
+// args[1:] in its own group, hands over its standard files and passes signals on.
+// It returns the exit status when the command and all of its descendants have
+// ended.
+//
+// The reaper is their subreaper: a process that loses its parent becomes the
+// reaper's child. So no descendant can escape, not even with a new session. When
+// the process that started the reaper has ended, the reaper kills until none is
+// left.
 func Reap(args []string) int {
 	life, report := os.NewFile(lifeFD, "life"), os.NewFile(reportFD, "report")
 	if len(args) < 2 || !isPipe(life) || !isPipe(report) {
 		_, _ = fmt.Fprintln(os.Stderr, "this is no command for people: Junctor starts it to guard the processes of servers")
-		return reapUsage
+		return reapUsageExit
 	}
-	// What it guards must not attach to it and make it let go.
+	// The guarded processes must not be able to attach to the reaper and free themselves.
 	_ = Protect()
-	// The command is to die with this thread, should somebody kill the reaper.
+	// The command dies with this thread (Pdeathsig) if the reaper is killed.
 	runtime.LockOSThread()
 	unix.CloseOnExec(lifeFD)
 	unix.CloseOnExec(reportFD)
-	// And whatever else our parent got without asking; older kernels cannot.
+	// Close all other inherited files, too; older kernels cannot do that.
 	_ = unix.CloseRange(lifeFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
-	r := &guard{ended: make(chan struct{}), children: make(chan os.Signal, 1), asked: make(chan os.Signal, 4)}
-	signal.Notify(r.children, unix.SIGCHLD)
-	signal.Notify(r.asked, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT)
-	if err := r.start(args); err != nil {
+	r := &subreaper{parentEnded: make(chan struct{}), childEnded: make(chan os.Signal, 1), signals: make(chan os.Signal, 4)}
+	signal.Notify(r.childEnded, unix.SIGCHLD)
+	signal.Notify(r.signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT)
+	if err := r.startCommand(args); err != nil {
 		var errno syscall.Errno
 		if !errors.As(err, &errno) {
 			errno = unix.EINVAL
@@ -64,9 +68,9 @@ func Reap(args []string) int {
 	_, _ = fmt.Fprintf(report, reportStarted, r.pid)
 	go func() {
 		_, _ = io.Copy(io.Discard, life)
-		close(r.ended)
+		close(r.parentEnded)
 	}()
-	Release() // it may stay for weeks and needs next to nothing
+	Release() // a reaper may run for weeks and needs almost no memory
 	r.run()
 	code, sig := r.status.ExitStatus(), 0
 	if r.status.Signaled() {
@@ -74,29 +78,33 @@ func Reap(args []string) int {
 	}
 	_, _ = fmt.Fprintf(report, reportEnded, code, sig)
 	if sig != 0 {
-		return 128 + sig // as shells say it
+		return 128 + sig // the convention of shells
 	}
 	return code
 }
 
+// isPipe reports whether f is an open pipe.
 func isPipe(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
-// guard is a reaper at work. One goroutine reaps and signals, so a number that
-// it signals is never somebody else's.
-type guard struct {
-	pid    int             // of the command, and its group
-	reaped bool            // the command has ended, and its number is free
-	status unix.WaitStatus // then: how it ended
+// subreaper is the state of a running reaper. One goroutine reaps and signals, so
+// a pid that it signals never belongs to another process.
+type subreaper struct {
+	pid int // of the command and its group
+	// The command has ended, and its pid is free.
+	commandReaped bool
+	status        unix.WaitStatus // how it ended
 
-	ended    chan struct{}  // our parent has
-	children chan os.Signal // one of them ended
-	asked    chan os.Signal // signals to pass on
+	parentEnded chan struct{}  // closed when our parent has ended
+	childEnded  chan os.Signal // a child has ended
+	signals     chan os.Signal // signals to pass on
 }
 
-func (r *guard) start(args []string) error {
+// startCommand becomes the subreaper and starts the command. It then gives up its
+// own standard files.
+func (r *subreaper) startCommand(args []string) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
@@ -114,8 +122,8 @@ func (r *guard) start(args []string) error {
 	}
 	r.pid = p.Pid
 	_ = p.Release()
-	// The files are the command's alone now: their other ends see when it
-	// closes them.
+	// From now on only the command has these files, so their other ends notice when
+	// it closes them.
 	for fd := range 3 {
 		if err := unix.Dup3(int(null.Fd()), fd, 0); err != nil {
 			return err
@@ -124,27 +132,29 @@ func (r *guard) start(args []string) error {
 	return nil
 }
 
-// run returns when the command has ended, or our parent has, and nobody is left.
-func (r *guard) run() {
-	for !r.reaped {
+// run returns when the command or our parent has ended, and no descendant is
+// left.
+func (r *subreaper) run() {
+	for !r.commandReaped {
 		select {
-		case <-r.ended:
+		case <-r.parentEnded:
 			_ = unix.Kill(-r.pid, unix.SIGKILL)
-			r.sweep()
+			r.killDescendants()
 			return
-		case s := <-r.asked:
+		case s := <-r.signals:
 			if s, ok := s.(syscall.Signal); ok {
 				_ = unix.Kill(-r.pid, s)
 			}
-		case <-r.children:
-			r.reap()
+		case <-r.childEnded:
+			r.reapChildren()
 		}
 	}
-	r.sweep()
+	r.killDescendants()
 }
 
-// reap takes the status of all that have ended, and says whether any child is left.
-func (r *guard) reap() bool {
+// reapChildren reaps all children that have ended, and reports whether any child
+// is left.
+func (r *subreaper) reapChildren() bool {
 	for {
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
@@ -155,27 +165,27 @@ func (r *guard) reap() bool {
 		case pid == 0:
 			return true
 		case pid == r.pid:
-			r.reaped, r.status = true, status
+			r.commandReaped, r.status = true, status
 		}
 	}
 }
 
-// sweep kills children until there are none. The children of one that was
-// killed are ours from then on, so the next look finds them.
-func (r *guard) sweep() {
-	for r.reap() {
+// killDescendants kills children until there are none. The children of a killed
+// process become ours, so the next look finds them.
+func (r *subreaper) killDescendants() {
+	for r.reapChildren() {
 		for _, pid := range ownChildren() {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 		select {
-		case <-r.children:
-		case <-time.After(resweep):
+		case <-r.childEnded:
+		case <-time.After(sweepInterval):
 		}
 	}
 }
 
-// ownChildren lists the children of this process. A kernel that keeps no such
-// list is asked for every process and its parent.
+// ownChildren returns the children of this process. If the kernel keeps no such
+// list, it reads the parent of every process.
 func ownChildren() []int {
 	self := os.Getpid()
 	if pids, err := childrenOf(self); err == nil {
@@ -184,6 +194,8 @@ func ownChildren() []int {
 	return childrenByParent(self)
 }
 
+// childrenByParent finds the children of a process by reading the parent of every
+// process.
 func childrenByParent(parent int) (pids []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {

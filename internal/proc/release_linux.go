@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseProgram drops the pages of files that are mapped to be read or run.
-// They are exactly as in the file, so the next access finds them again; where
-// that cannot be known, nothing is dropped.
+// releaseProgram drops the pages of files that are mapped for reading or running.
+// They are identical to the file, so the next access loads them again. If that is
+// not certain, nothing is dropped.
 func releaseProgram() {
 	b, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		return
 	}
-	for _, m := range unchanged(b) {
+	for _, m := range findUnchangedMappings(b) {
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.begin, m.end-m.begin, unix.MADV_DONTNEED)
 	}
 }
@@ -24,11 +24,11 @@ func releaseProgram() {
 // mapping is a range of addresses.
 type mapping struct{ begin, end uintptr }
 
-// unchanged finds, in /proc/PID/smaps, the private mappings of files that cannot
-// be written and hold no page of their own. One that was written before, as the
-// linker does with relocations, or by a debugger, has such pages: what they hold
-// is in no file and would be lost.
-func unchanged(smaps []byte) []mapping {
+// findUnchangedMappings returns, from /proc/PID/smaps, the private mappings of
+// files that cannot be written and have no anonymous pages. A mapping that was
+// written before, by the linker (relocations) or a debugger, has such pages.
+// Their content is in no file and would be lost.
+func findUnchangedMappings(smaps []byte) []mapping {
 	var found []mapping
 	var at mapping
 	candidate := false

@@ -28,7 +28,7 @@ func TestOnlyWhatIsInTheFileIsDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := unchanged([]byte(c.smaps)); !slices.Equal(got, c.want) {
+			if got := findUnchangedMappings([]byte(c.smaps)); !slices.Equal(got, c.want) {
 				t.Errorf("unchanged = %x, want %x", got, c.want)
 			}
 		})
@@ -39,7 +39,7 @@ func FuzzUnchanged(f *testing.F) {
 	f.Add([]byte(program))
 	f.Add([]byte("1-0 r-xp 0 0 0 /\nAnonymous: 0 kB\n-"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, m := range unchanged(b) {
+		for _, m := range findUnchangedMappings(b) {
 			if m.end < m.begin {
 				t.Errorf("a mapping that ends before it begins: %x", m)
 			}
@@ -50,12 +50,12 @@ func FuzzUnchanged(f *testing.F) {
 // What was dropped comes back when it is used: the test runs on.
 func TestReleaseGivesBack(t *testing.T) { // not in parallel: others would bring the program back in meanwhile
 	for range 3 {
-		_, before, err := usageOfOne(os.Getpid())
+		_, before, err := processUsage(os.Getpid())
 		if err != nil {
 			t.Fatal(err)
 		}
 		Release()
-		_, after, err := usageOfOne(os.Getpid())
+		_, after, err := processUsage(os.Getpid())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,5 @@
 
 package proc
 
-// releaseProgram does nothing: other systems take such pages back by themselves,
-// and tell nobody how.
+// releaseProgram does nothing: other systems reclaim such pages by themselves.
 func releaseProgram() {}

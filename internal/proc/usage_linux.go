@@ -18,15 +18,15 @@ import (
 // tick is the unit of times in /proc, 10 ms on every platform Go runs on.
 const tick = time.Second / 100
 
-// Usage is the CPU time that the process and its descendants have used so far,
-// those that ended and were reaped included, and the memory that the living
-// ones hold. One that ends during the count is left out.
+// Usage returns the CPU time that a process and its descendants have used so far,
+// including those that have ended and were reaped, and the memory of the living
+// ones. A process that ends during the count is left out.
 func Usage(pid int) (cpu time.Duration, rss uint64, err error) {
 	todo := []int{pid}
 	for len(todo) > 0 {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		c, r, err := usageOfOne(p)
+		c, r, err := processUsage(p)
 		if err == nil {
 			var children []int
 			children, err = childrenOf(p)
@@ -46,21 +46,23 @@ func Usage(pid int) (cpu time.Duration, rss uint64, err error) {
 	return cpu, rss, nil
 }
 
-// Busy is the CPU time that the whole machine has spent working since it was
-// started, time taken by its host included.
+// Busy returns the CPU time that the whole machine has spent working since its
+// start, including the time that its host took.
 func Busy() (time.Duration, error) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return 0, junctor.Errorf(junctor.CodeUnavailable, "cannot read the load of this machine: %w", err)
 	}
-	busy, err := parseBusy(b)
+	busy, err := parseBusyTime(b)
 	if err != nil {
 		return 0, junctor.Errorf(junctor.CodeUnavailable, "cannot read the load of this machine: %w", err)
 	}
 	return busy, nil
 }
 
-func usageOfOne(pid int) (cpu time.Duration, rss uint64, err error) {
+// processUsage returns the CPU time and memory of one process, with the time of
+// its reaped children.
+func processUsage(pid int) (cpu time.Duration, rss uint64, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, 0, err
@@ -69,19 +71,19 @@ func usageOfOne(pid int) (cpu time.Duration, rss uint64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	own := s.own
+	own := s.ownTime
 	// The process's CPU clock counts nanoseconds, the file whole ticks.
 	var ts unix.Timespec
-	if unix.ClockGettime(cpuClock(pid), &ts) == nil {
+	if unix.ClockGettime(cpuClockID(pid), &ts) == nil {
 		own = time.Duration(ts.Nano())
 	}
-	return own + s.reaped, s.pages * uint64(os.Getpagesize()), nil //nolint:gosec // a page size is positive
+	return own + s.reapedTime, s.pages * uint64(os.Getpagesize()), nil //nolint:gosec // a page size is positive
 }
 
-// cpuClock is the clock of the time that a process's threads ran, as
-// clock_getcpuclockid(3) makes it: the complement of the number above three
-// bits that say "all threads, time on the CPU".
-func cpuClock(pid int) int32 { return int32(^pid<<3 | 2) } //nolint:gosec // process numbers have 22 bits
+// cpuClockID returns the clock of the CPU time of all threads of a process, as
+// clock_getcpuclockid(3) builds it: the complement of the pid above three bits
+// that mean "all threads, time on the CPU".
+func cpuClockID(pid int) int32 { return int32(^pid<<3 | 2) } //nolint:gosec // process numbers have 22 bits
 
 // childrenOf lists the children of all threads of a process.
 func childrenOf(pid int) ([]int, error) {
@@ -111,38 +113,39 @@ func childrenOf(pid int) ([]int, error) {
 	return pids, nil
 }
 
-type stat struct {
-	parent int
-	own    time.Duration // of the process itself
-	reaped time.Duration // of children that were waited for
-	pages  uint64
+// processStat holds the fields of /proc/PID/stat that are used here.
+type processStat struct {
+	parent     int
+	ownTime    time.Duration // of the process itself
+	reapedTime time.Duration // of children that were waited for
+	pages      uint64        // resident pages
 }
 
 // parseStat reads /proc/PID/stat. The second field is the program's name in
-// parentheses and may hold anything, so fields are counted behind its end.
-func parseStat(b []byte) (stat, error) {
+// parentheses and may contain anything, so fields are counted after its end.
+func parseStat(b []byte) (processStat, error) {
 	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(f) < 22 {
-		return stat{}, errors.New("stat has too few fields")
+		return processStat{}, errors.New("stat has too few fields")
 	}
 	var n [5]uint64
 	for i, at := range []int{11, 12, 13, 14, 21} { // utime stime cutime cstime rss
 		v, err := strconv.ParseUint(f[at], 10, 63)
 		if err != nil {
-			return stat{}, fmt.Errorf("stat field %d: %w", at+3, err)
+			return processStat{}, fmt.Errorf("stat field %d: %w", at+3, err)
 		}
 		n[i] = v
 	}
 	parent, err := strconv.Atoi(f[1])
 	if err != nil {
-		return stat{}, fmt.Errorf("stat field 4: %w", err)
+		return processStat{}, fmt.Errorf("stat field 4: %w", err)
 	}
-	return stat{parent: parent, own: ticks(n[0] + n[1]), reaped: ticks(n[2] + n[3]), pages: n[4]}, nil
+	return processStat{parent: parent, ownTime: ticksToDuration(n[0] + n[1]), reapedTime: ticksToDuration(n[2] + n[3]), pages: n[4]}, nil
 }
 
-// parseBusy adds up the first line of /proc/stat: user nice system idle iowait
-// irq softirq steal; guest time is part of user time already.
-func parseBusy(b []byte) (time.Duration, error) {
+// parseBusyTime adds up the first line of /proc/stat: user nice system idle
+// iowait irq softirq steal. Guest time is already part of user time.
+func parseBusyTime(b []byte) (time.Duration, error) {
 	line, _, _ := bytes.Cut(b, []byte("\n"))
 	f := strings.Fields(string(line))
 	if len(f) < 9 || f[0] != "cpu" {
@@ -156,7 +159,7 @@ func parseBusy(b []byte) (time.Duration, error) {
 		}
 		sum += v
 	}
-	return ticks(sum), nil
+	return ticksToDuration(sum), nil
 }
 
-func ticks(n uint64) time.Duration { return time.Duration(n) * tick } //nolint:gosec // centuries fit
+func ticksToDuration(n uint64) time.Duration { return time.Duration(n) * tick } //nolint:gosec // centuries fit

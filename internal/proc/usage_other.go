@@ -9,12 +9,12 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Usage needs Linux: elsewhere it says so.
-func Usage(int) (cpu time.Duration, rss uint64, err error) { return 0, 0, notHere() }
+// Usage requires Linux: the error says so.
+func Usage(int) (cpu time.Duration, rss uint64, err error) { return 0, 0, unsupportedError() }
 
-// Busy needs Linux: elsewhere it says so.
-func Busy() (time.Duration, error) { return 0, notHere() }
+// Busy requires Linux: the error says so.
+func Busy() (time.Duration, error) { return 0, unsupportedError() }
 
-func notHere() error {
+func unsupportedError() error {
 	return junctor.Errorf(junctor.CodeUnavailable, "CPU time and memory of processes can be read on Linux only, and this is %s", runtime.GOOS)
 }

@@ -7,10 +7,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Change is what a person does with jobs.
+// Change is an operation that a person performs on jobs.
 type Change string
 
-// The changes; a method of Queue makes each.
+// The changes. Queue has a method for each.
 const (
 	ToHold    Change = "hold"
 	ToRelease Change = "release"
@@ -18,8 +18,8 @@ const (
 	ToReplay  Change = "replay"
 )
 
-// From lists the states of the jobs that the change is made with; none for what
-// is no change.
+// From returns the states of the jobs that the change applies to; nil for an
+// unknown change.
 func (c Change) From() []State {
 	switch c {
 	case ToHold:
@@ -34,43 +34,46 @@ func (c Change) From() []State {
 	return nil
 }
 
-// Hold keeps the jobs that a filter chooses from being leased, until Release.
-// One that is under way is held when its attempt failed. It gives how many.
+// Hold keeps the jobs that f selects from being leased, until Release. A job that
+// is running is held if its attempt fails. It returns the number of jobs.
 func (q *Queue) Hold(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.change(ctx, tenant, f, ToHold, `held = '`+HeldByHand+`', state = CASE state WHEN 'ready' THEN 'held' ELSE state END`)
+	return q.applyChange(ctx, tenant, f, ToHold, `held = '`+HeldByHand+`', state = CASE state WHEN 'ready' THEN 'held' ELSE state END`)
 }
 
-// Release lets held jobs go on, now.
+// Release makes held jobs ready now. It returns the number of jobs.
 func (q *Queue) Release(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.change(ctx, tenant, f, ToRelease, `run_at = CASE state WHEN 'held' THEN ? ELSE run_at END, held = '', state = CASE state WHEN 'held' THEN 'ready' ELSE state END`)
+	return q.applyChange(ctx, tenant, f, ToRelease, `run_at = CASE state WHEN 'held' THEN ? ELSE run_at END, held = '', state = CASE state WHEN 'held' THEN 'ready' ELSE state END`)
 }
 
-// Drop ends jobs: what is under way is no longer waited for, and not repeated.
+// Drop ends jobs. A running attempt is not waited for, and not repeated. It
+// returns the number of jobs.
 func (q *Queue) Drop(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.change(ctx, tenant, f, ToDrop, `ended_at = COALESCE(ended_at, ?), held = '', blocks = 0, lease_until = 0, owner = '', state = 'dropped'`)
+	return q.applyChange(ctx, tenant, f, ToDrop, `ended_at = COALESCE(ended_at, ?), held = '', blocks = 0, lease_until = 0, owner = '', state = 'dropped'`)
 }
 
-// Replay has jobs that ended done again, under the ids that they have and with
-// attempts that are numbered on; those of a line in their order, before all that
-// is not under way. One that waits for its next attempt, or is held, goes now.
+// Replay runs jobs that ended again. They keep their ids, and the numbers of
+// their attempts continue. Jobs of a line run in their order, before all others
+// that are not running. A job that waits for its next attempt, or is held, runs
+// now. It returns the number of jobs.
 func (q *Queue) Replay(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.change(ctx, tenant, f, ToReplay, `run_at = ?, held = '', base = CASE WHEN ended_at IS NULL THEN base ELSE attempt END, lost = 0,
+	return q.applyChange(ctx, tenant, f, ToReplay, `run_at = ?, held = '', base = CASE WHEN ended_at IS NULL THEN base ELSE attempt END, lost = 0,
 			blocks = CASE WHEN ended_at IS NULL THEN blocks WHEN order_key = '' THEN 0 ELSE 1 END,
 			state = CASE WHEN ended_at IS NOT NULL AND order_key <> '' THEN 'waiting' ELSE 'ready' END, ended_at = NULL`)
 }
 
-// change sets columns of the jobs that a filter chooses and that the change is
-// made with. set may have one question mark, for the time.
-func (q *Queue) change(ctx context.Context, tenant junctor.TenantID, f Filter, c Change, set string) (count int, err error) {
-	if !f.narrow(c.From()) {
+// applyChange sets columns of the jobs that f selects and that are in a state
+// that c applies to, up to maxChange of them. Each question mark in set stands
+// for the current time.
+func (q *Queue) applyChange(ctx context.Context, tenant junctor.TenantID, f Filter, c Change, set string) (count int, err error) {
+	if !f.narrowStates(c.From()) {
 		return 0, nil
 	}
-	where, filterArgs := f.where(q.o.DB.Dialect, tenant)
+	where, filterArgs := f.buildCondition(q.options.DB.Dialect, tenant)
 	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		var args []any
 		for _, r := range set {
 			if r == '?' {
-				args = append(args, micros(tx.now))
+				args = append(args, toMicros(tx.now))
 			}
 		}
 		args = append(append(append(args, string(tenant)), filterArgs...), maxChange)
@@ -78,10 +81,10 @@ func (q *Queue) change(ctx context.Context, tenant junctor.TenantID, f Filter, c
 		if err != nil {
 			return err
 		}
-		defer rows.Close() // Err tells what went wrong
-		var lines []line
+		defer rows.Close() // rows.Err reports errors
+		var lines []orderLine
 		for count = 0; rows.Next(); count++ {
-			var l line
+			var l orderLine
 			if err := rows.Scan(&l.tenant, &l.queue, &l.key); err != nil {
 				return err
 			}
@@ -92,35 +95,36 @@ func (q *Queue) change(ctx context.Context, tenant junctor.TenantID, f Filter, c
 		if err := rows.Err(); err != nil {
 			return err
 		}
-		_ = rows.Close() // PostgreSQL takes one statement at a time
-		tx.told = true
-		return tx.advance(ctx, lines)
+		_ = rows.Close() // PostgreSQL runs one statement at a time
+		tx.wakesWorkers = true
+		return tx.advanceLines(ctx, lines)
 	})
 	return count, err
 }
 
-// Count says how many jobs a change would be made with, and changes nothing.
+// Count returns how many jobs a change would apply to. It changes nothing.
 func (q *Queue) Count(ctx context.Context, tenant junctor.TenantID, f Filter, c Change) (count int, err error) {
-	if !f.narrow(c.From()) {
+	if !f.narrowStates(c.From()) {
 		return 0, nil
 	}
-	where, args := f.where(q.o.DB.Dialect, tenant)
-	err = q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT COUNT(*) FROM jobs WHERE `+where), args...).Scan(&count)
-	return count, q.fail(ctx, err, "count jobs")
+	where, args := f.buildCondition(q.options.DB.Dialect, tenant)
+	err = q.options.DB.Read.QueryRowContext(ctx, q.options.DB.Dialect.Bind(`SELECT COUNT(*) FROM jobs WHERE `+where), args...).Scan(&count)
+	return count, q.wrapError(ctx, err, "count jobs")
 }
 
-// narrow keeps of the filter's states those that are among some, and says whether
-// there are any.
-func (f *Filter) narrow(to []State) bool {
+// narrowStates limits the filter's states to the given ones, and reports whether
+// any are left.
+func (f *Filter) narrowStates(to []State) bool {
 	if len(f.States) == 0 {
 		f.States = to
 		return true
 	}
-	f.States = both(f.States, to)
+	f.States = intersectStates(f.States, to)
 	return len(f.States) > 0
 }
 
-func both(a, b []State) (list []State) {
+// intersectStates returns the states that are in both lists, in the order of a.
+func intersectStates(a, b []State) (list []State) {
 	for _, s := range a {
 		for _, t := range b {
 			if s == t {
@@ -131,20 +135,21 @@ func both(a, b []State) (list []State) {
 	return list
 }
 
-// Prune forgets jobs of a queue that ended before a time, dead ones before
-// another, some at once; it gives how many. Lines that are empty go too.
+// Prune deletes up to 500 jobs of a queue that ended before a time, or before
+// deadBefore if they are dead. It returns how many it deleted; the caller repeats
+// it while there are more. It also deletes lines that were empty for long.
 func (q *Queue) Prune(ctx context.Context, queue string, before, deadBefore time.Time) (gone int64, err error) {
 	const some = 500
 	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		n, err := tx.Exec(ctx, `DELETE FROM jobs WHERE `+tx.dialect.Among(`SELECT `+tx.dialect.Row()+` FROM jobs
-			WHERE queue = ? AND ended_at IS NOT NULL AND ended_at < ? AND (state <> 'dead' OR ended_at < ?) LIMIT ?`), queue, micros(before), micros(deadBefore), some)
+			WHERE queue = ? AND ended_at IS NOT NULL AND ended_at < ? AND (state <> 'dead' OR ended_at < ?) LIMIT ?`), queue, toMicros(before), toMicros(deadBefore), some)
 		if err != nil {
 			return err
 		}
 		gone = n
 		_, err = tx.Exec(ctx, `DELETE FROM job_lines WHERE queue = ? AND last < ? AND NOT EXISTS (SELECT 1 FROM jobs j
 			WHERE j.tenant_id = job_lines.tenant_id AND j.queue = job_lines.queue AND j.order_key = job_lines.order_key AND j.blocks = 1)`,
-			queue, tx.now.Add(-expired).UnixNano())
+			queue, tx.now.Add(-emptyLineTTL).UnixNano())
 		return err
 	})
 	return gone, err

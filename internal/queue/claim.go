@@ -11,35 +11,37 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxLanes bounds from how many lanes one claim takes.
-const maxLanes = 64
+// maxLanesPerClaim bounds the number of lanes that one claim leases from.
+const maxLanesPerClaim = 64
 
-// maxIdle is how long at most Claim says that there is nothing to do: another
-// process may add jobs unheard.
-const maxIdle = 5 * time.Second
+// maxClaimDelay is the longest time until the next claim: another process may add
+// jobs without a notification.
+const maxClaimDelay = 5 * time.Second
 
-// laneView is a lane with jobs that are ready, as a look at the database shows it.
-type laneView struct {
-	lane  string
-	due   int64 // the first of them
-	state LaneState
-	until int64
-	take  int
+// readyLane is a lane with ready jobs, as findLanes read it.
+type readyLane struct {
+	lane string
+	// When its first job is due, in microseconds.
+	firstDue int64
+	state    LaneState
+	// When an open or half-open lane may be probed.
+	until      int64
+	leaseCount int // how many jobs to lease
 }
 
-// Claim leases up to most jobs that are due, no more of a lane than room says.
-// It also takes back leases that ran out, and sends one job ahead into a lane
-// that was closed for long enough. next is when to come again if nobody is woken
-// before.
+// Claim leases up to most due jobs. room returns how many more jobs of a lane the
+// caller can run. Claim also takes back expired leases, and leases a single job
+// of a lane that was open for long enough, to probe it. next is when to call
+// again, unless a waker signals earlier.
 func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(tenant junctor.TenantID, lane string) int) (leases []*Lease, next time.Time, err error) {
-	now := q.o.Now()
-	next = now.Add(maxIdle)
+	now := q.options.Now()
+	next = now.Add(maxClaimDelay)
 	if most <= 0 {
 		return nil, next, nil
 	}
-	lanes, runsOut, err := q.look(ctx, queue)
+	lanes, runsOut, err := q.findLanes(ctx, queue)
 	if err != nil {
-		return nil, next, q.fail(ctx, err, "look for jobs")
+		return nil, next, q.wrapError(ctx, err, "look for jobs")
 	}
 	later := func(at int64) {
 		if t := fromMicros(at); t.Before(next) {
@@ -53,47 +55,47 @@ func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(ten
 	for _, l := range lanes {
 		switch {
 		case l.state == LaneStopped:
-		case l.state != LaneClosed && l.until > micros(now):
+		case l.state != LaneClosed && l.until > toMicros(now):
 			later(l.until)
-		case l.state == LaneClosed && l.due > micros(now):
-			later(l.due)
+		case l.state == LaneClosed && l.firstDue > toMicros(now):
+			later(l.firstDue)
 		default:
 			due = append(due, l)
 		}
 	}
-	slices.SortFunc(due, func(a, b laneView) int { return cmp.Compare(a.due, b.due) })
+	slices.SortFunc(due, func(a, b readyLane) int { return cmp.Compare(a.firstDue, b.firstDue) })
 	wanted := due[:0]
 	left := most
 	for _, l := range due {
-		if left == 0 || len(wanted) == maxLanes {
-			next = now // more than fits: come again at once
+		if left == 0 || len(wanted) == maxLanesPerClaim {
+			next = now // there are more jobs than fit: claim again at once
 			break
 		}
 		tenant, lane, _ := strings.Cut(l.lane, " ")
-		if l.take = min(room(junctor.TenantID(tenant), lane), left); l.take <= 0 {
+		if l.leaseCount = min(room(junctor.TenantID(tenant), lane), left); l.leaseCount <= 0 {
 			continue
 		}
 		if l.state != LaneClosed {
-			l.take = 1
+			l.leaseCount = 1
 		}
-		left -= l.take
+		left -= l.leaseCount
 		wanted = append(wanted, l)
 	}
-	strays, err := q.strays(ctx, queue, now)
+	strays, err := q.hasStrays(ctx, queue, now)
 	if err != nil {
-		return nil, next, q.fail(ctx, err, "look for jobs")
+		return nil, next, q.wrapError(ctx, err, "look for jobs")
 	}
-	late := strays || runsOut > 0 && runsOut <= micros(now)
+	late := strays || runsOut > 0 && runsOut <= toMicros(now)
 	if len(wanted) == 0 && !late {
 		return nil, next, nil
 	}
-	over := q.takeOver()
+	over := q.takeEmptyClaims()
 	take := func(ctx context.Context, tx *Tx) (err error) {
-		if err := tx.forget(ctx, over); err != nil { // first: what follows waits for nobody
+		if err := tx.deleteClaims(ctx, over); err != nil { // first, since only this statement may wait for a lock
 			return err
 		}
 		if late {
-			more, err := tx.takeBackLate(ctx, queue, strays)
+			more, err := tx.takeBackExpired(ctx, queue, strays)
 			if err != nil {
 				return err
 			}
@@ -101,33 +103,34 @@ func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(ten
 				next = now
 			}
 		}
-		if leases, err = tx.lease(ctx, queue, wanted); err != nil {
+		if leases, err = tx.leaseJobs(ctx, queue, wanted); err != nil {
 			return err
 		}
-		return tx.writeDown(ctx, queue, leases)
+		return tx.insertClaims(ctx, queue, leases)
 	}
-	if err := q.enter(ctx, q.takes, &entry{fn: take, done: make(chan error, 1)}); err != nil {
+	if err := q.submit(ctx, q.claimWrites, &pendingWrite{fn: take, done: make(chan error, 1)}); err != nil {
 		return nil, next, err
 	}
 	return leases, next, nil
 }
 
-// Jobs that can be leased, and those that are: in the indexes they are the same,
-// phase 1, so that leasing one writes no index.
+// These conditions select ready and leased jobs. Both have phase 1 in the
+// indexes, so leasing a job writes no index.
 const (
-	isFree   = `phase = 1 AND state = 'ready'`
-	isLeased = `phase = 1 AND state = 'leased'`
-	// isHeld says that a job is leased which is found by its id: so that the planner
-	// knows nothing of how many are, and does not look for those first.
-	isHeld = `COALESCE(state, '') = 'leased'`
+	isReadyCondition  = `phase = 1 AND state = 'ready'`
+	isLeasedCondition = `phase = 1 AND state = 'leased'`
+	// hasLeaseCondition selects leased jobs among jobs that are found by their
+	// ids. COALESCE hides the column from the planner, which would otherwise
+	// begin with all leased jobs.
+	hasLeaseCondition = `COALESCE(state, '') = 'leased'`
 )
 
-// look finds the lanes that have jobs which are ready, stepping from lane to lane
-// over the index: what waits in one costs the others nothing. It asks for the
-// first and not for a minimum, for which PostgreSQL may read all that is ready.
-// runsOut is when to look for leases that ran out; 0 where there is none.
-func (q *Queue) look(ctx context.Context, queue string) (lanes []laneView, runsOut int64, err error) {
-	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`WITH RECURSIVE l(lane) AS (
+// findLanes returns the lanes that have ready jobs. It steps from lane to lane
+// over the index, so a long lane costs the others nothing. It selects the first
+// row instead of a minimum, for which PostgreSQL may read all ready jobs. runsOut
+// is when the first lease may expire; 0 if there is none.
+func (q *Queue) findLanes(ctx context.Context, queue string) (lanes []readyLane, runsOut int64, err error) {
+	rows, err := q.options.DB.Read.QueryContext(ctx, q.options.DB.Dialect.Bind(`WITH RECURSIVE l(lane) AS (
 			SELECT (SELECT j.lane FROM jobs j WHERE j.queue = ? AND j.phase = 1 ORDER BY j.lane LIMIT 1)
 			UNION ALL
 			SELECT (SELECT j.lane FROM jobs j WHERE j.queue = ? AND j.phase = 1 AND j.lane > l.lane ORDER BY j.lane LIMIT 1) FROM l WHERE l.lane IS NOT NULL),
@@ -137,27 +140,28 @@ func (q *Queue) look(ctx context.Context, queue string) (lanes []laneView, runsO
 	if err != nil {
 		return nil, 0, err
 	}
-	defer rows.Close() // Err tells what went wrong
+	defer rows.Close() // rows.Err reports errors
 	for rows.Next() {  // the last one is of no lane
-		var l laneView
+		var l readyLane
 		var due sql.NullInt64
 		if err := rows.Scan(&runsOut, &l.lane, &due, &l.state, &l.until); err != nil {
 			return nil, 0, err
 		}
-		if l.due = due.Int64; due.Valid {
+		if l.firstDue = due.Int64; due.Valid {
 			lanes = append(lanes, l)
 		}
 	}
 	return lanes, runsOut, rows.Err()
 }
 
-// lease takes jobs of lanes.
-func (tx *Tx) lease(ctx context.Context, queue string, lanes []laneView) ([]*Lease, error) {
+// leaseJobs leases due jobs of lanes, oldest first. Jobs that another transaction
+// has locked are skipped.
+func (tx *Tx) leaseJobs(ctx context.Context, queue string, lanes []readyLane) ([]*Lease, error) {
 	var pick strings.Builder
 	var args []any
 	for _, l := range lanes {
 		if l.state != LaneClosed {
-			ahead, err := tx.sendAhead(ctx, queue, l.lane)
+			ahead, err := tx.admitProbe(ctx, queue, l.lane)
 			if err != nil {
 				return nil, err
 			}
@@ -168,19 +172,19 @@ func (tx *Tx) lease(ctx context.Context, queue string, lanes []laneView) ([]*Lea
 		if pick.Len() > 0 {
 			pick.WriteString(" UNION ALL ")
 		}
-		pick.WriteString(`SELECT place FROM (SELECT ` + tx.dialect.Row() + ` AS place FROM jobs WHERE queue = ? AND lane = ? AND ` + isFree + ` AND run_at <= ? ORDER BY run_at, seq LIMIT ?` + tx.dialect.Skip() + `) AS one`)
-		args = append(args, queue, l.lane, micros(tx.now), l.take)
+		pick.WriteString(`SELECT place FROM (SELECT ` + tx.dialect.Row() + ` AS place FROM jobs WHERE queue = ? AND lane = ? AND ` + isReadyCondition + ` AND run_at <= ? ORDER BY run_at, seq LIMIT ?` + tx.dialect.Skip() + `) AS one`)
+		args = append(args, queue, l.lane, toMicros(tx.now), l.leaseCount)
 	}
 	if len(args) == 0 {
 		return nil, nil
 	}
-	until := tx.now.Add(tx.q.o.Lease)
-	args = append([]any{micros(until), tx.q.o.Owner}, args...)
+	until := tx.now.Add(tx.q.options.Lease)
+	args = append([]any{toMicros(until), tx.q.options.Owner}, args...)
 	rows, err := tx.Query(ctx, `UPDATE jobs SET state = 'leased', lease = lease + 1, lease_until = ?, owner = ? WHERE `+tx.dialect.Among(pick.String())+` RETURNING `+leaseColumns, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() // Err tells what went wrong
+	defer rows.Close() // rows.Err reports errors
 	var leases []*Lease
 	for rows.Next() {
 		l := &Lease{Job: Job{Queue: queue, State: Leased}, Until: until}

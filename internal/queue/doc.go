@@ -1,19 +1,27 @@
-// Package queue keeps jobs in the SQL database until they are done: work that
-// must happen at least once, in order where it has one, whatever is killed. It
-// stands between what makes work (event, by way of worker.Place) and worker,
-// which does it. app gives it the store's database; the tables are made by the
-// store's migrations.
+// Package queue keeps jobs in the SQL database until they are done. A job is work
+// that must happen at least once, and in order if it has an order key, even if
+// processes are killed.
 //
-// A job is leased to one process at a time, under a number that grows with each
-// lease: what a process says about a job counts only under the newest number, so
-// one that was away for too long changes nothing. A lease that is not extended
-// runs out, and the job is leased again.
+// internal/worker adds jobs for events (worker.Place) and does them;
+// internal/erc8004 has a queue for its own work. internal/admin lists and changes
+// jobs. internal/app passes in the store's database, and the migrations of
+// internal/store create the tables.
 //
-// Jobs with the same order key form a line: of each line one job at most moves
-// (is ready, leased or held), and it is the oldest. A lane is what shares fate,
-// as an endpoint does: it can be closed for a while, and takes no more leases
-// than its caller has room for.
+// A job is leased to one process at a time, under a fencing token that grows with
+// each lease. A process can settle a job only under the newest token, so a
+// process that was paused for too long changes nothing. If a lease is not
+// extended, it expires and the job is leased again.
 //
-// Writes are grouped: those that come while a commit is under way share the
-// next one, which is on disk before any of them is told so.
+// Jobs with the same order key form a line. At most one job of a line is ready,
+// leased or held, and it is the oldest. A lane groups jobs that fail together,
+// such as all deliveries to one endpoint. A lane can be closed for a while, and
+// never has more leases than its caller has room for.
+//
+// Writes share commits: all writes that arrive during a commit share the next
+// one. A write returns only after its commit is on disk.
+//
+// To read the code, begin with job.go (the nouns), queue.go and transaction.go
+// (how writes share a commit). Then follow a job: enqueue.go, claim.go with
+// lease_claim.go (leases and their expiry), settle.go with attempt.go (the end of
+// an attempt). lane.go, change.go and list.go are for operators.
 package queue

@@ -9,13 +9,13 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Enqueue adds jobs, and gives their ids. For a job whose dedupe key is taken
-// the id of the one that has it is given, and nothing is added.
+// Enqueue adds jobs and returns their ids. If a job's dedupe key is taken, it
+// adds nothing and returns the id of the job that has the key.
 func (tx *Tx) Enqueue(ctx context.Context, jobs ...Job) (ids []string, err error) {
 	ids = make([]string, len(jobs))
-	var lines []line
+	var lines []orderLine
 	for i := range jobs {
-		added, id, err := tx.add(ctx, &jobs[i])
+		added, id, err := tx.insertJob(ctx, &jobs[i])
 		if err != nil {
 			return nil, err
 		}
@@ -24,22 +24,24 @@ func (tx *Tx) Enqueue(ctx context.Context, jobs ...Job) (ids []string, err error
 			continue
 		}
 		if jobs[i].Key != "" {
-			lines = append(lines, line{jobs[i].Tenant, jobs[i].Queue, jobs[i].Key})
+			lines = append(lines, orderLine{jobs[i].Tenant, jobs[i].Queue, jobs[i].Key})
 		}
-		tx.told = true
+		tx.wakesWorkers = true
 	}
-	return ids, tx.advance(ctx, lines)
+	return ids, tx.advanceLines(ctx, lines)
 }
 
-func (tx *Tx) add(ctx context.Context, j *Job) (added bool, id string, err error) {
+// insertJob adds one job, or returns the id of the job with the same dedupe key.
+// A job with an order key starts as waiting; advanceLines makes it ready.
+func (tx *Tx) insertJob(ctx context.Context, j *Job) (added bool, id string, err error) {
 	if j.Tenant == "" || j.Queue == "" || len(j.Payload) == 0 {
 		return false, "", junctor.Errorf(junctor.CodeInternal, "a job needs a tenant, a queue and a payload")
 	}
 	state, blocks, seq := Ready, 0, tx.now.UnixNano()
 	if j.Key != "" {
 		state, blocks = Waiting, 1
-		// Whoever adds to a line holds it until the end of the transaction, so
-		// the order of the numbers is that of the commits, whatever clocks say.
+		// The line stays locked until the end of the transaction. So the order of
+		// the numbers is the order of the commits, even if clocks differ.
 		err := tx.QueryRow(ctx, `INSERT INTO job_lines (tenant_id, queue, order_key, last) VALUES (?, ?, ?, ?)
 			ON CONFLICT (tenant_id, queue, order_key) DO UPDATE SET last = CASE WHEN job_lines.last >= excluded.last THEN job_lines.last + 1 ELSE excluded.last END
 			RETURNING last`, string(j.Tenant), j.Queue, j.Key, seq).Scan(&seq)
@@ -59,8 +61,8 @@ func (tx *Tx) add(ctx context.Context, j *Job) (added bool, id string, err error
 	n, err := tx.Exec(ctx, `INSERT INTO jobs (tenant_id, id, queue, lane, order_key, seq, blocks, dedupe_key, event, trigger_id, agent, tool, payload,
 			state, held, run_at, lease, lease_until, owner, lost, attempt, base, max_attempts, skip_after, error, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, 0, '', 0, 0, 0, ?, ?, '', ?) ON CONFLICT DO NOTHING`,
-		string(j.Tenant), id, j.Queue, laneOf(j.Tenant, j.Lane), j.Key, seq, blocks, dedupe, j.Event, j.Trigger, j.Agent, j.Tool, string(j.Payload),
-		string(state), micros(runAt), j.MaxAttempts, j.SkipAfter, micros(tx.now))
+		string(j.Tenant), id, j.Queue, storedLane(j.Tenant, j.Lane), j.Key, seq, blocks, dedupe, j.Event, j.Trigger, j.Agent, j.Tool, string(j.Payload),
+		string(state), toMicros(runAt), j.MaxAttempts, j.SkipAfter, toMicros(tx.now))
 	if err != nil || n == 1 {
 		return n == 1, id, err
 	}
@@ -68,19 +70,20 @@ func (tx *Tx) add(ctx context.Context, j *Job) (added bool, id string, err error
 	return false, id, err
 }
 
-// line names the jobs with one order key.
-type line struct {
+// orderLine identifies the jobs with one order key.
+type orderLine struct {
 	tenant     junctor.TenantID
 	queue, key string
 }
 
-// advance lets the oldest job of each line move where none does.
-func (tx *Tx) advance(ctx context.Context, lines []line) error {
+// advanceLines makes the oldest waiting job of each line ready, unless another
+// job of the line is ready, leased or held.
+func (tx *Tx) advanceLines(ctx context.Context, lines []orderLine) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	// Always in the same order, so that two who hold several do not wait for each other.
-	slices.SortFunc(lines, func(a, b line) int {
+	// Lock the lines in a fixed order: otherwise two transactions could deadlock.
+	slices.SortFunc(lines, func(a, b orderLine) int {
 		return slices.Compare([]string{string(a.tenant), a.queue, a.key}, []string{string(b.tenant), b.queue, b.key})
 	})
 	var tenants, queues, keys []string
@@ -93,7 +96,8 @@ func (tx *Tx) advance(ctx context.Context, lines []line) error {
 	}
 	with := `WITH r(tenant_id, queue, order_key) AS (` + rows + `)`
 	if wait := tx.dialect.Wait(); wait != "" {
-		// A statement sees what was committed before it began: hold first, then look.
+		// A statement sees only what was committed before it began. So lock the lines
+		// in one statement, and read them in the next.
 		_, err := tx.Exec(ctx, with+` SELECT 1 FROM job_lines l JOIN r ON l.tenant_id = r.tenant_id AND l.queue = r.queue AND l.order_key = r.order_key
 			ORDER BY l.tenant_id, l.queue, l.order_key`+wait+` OF l`, args...)
 		if err != nil {
@@ -109,6 +113,6 @@ func (tx *Tx) advance(ctx context.Context, lines []line) error {
 	return err
 }
 
-// expired is how long a line that nothing is in is remembered, and so how far a
-// clock may be set back without an effect on order.
-const expired = 48 * time.Hour
+// emptyLineTTL is how long an empty line is remembered. A clock may be set back
+// by this much without an effect on the order.
+const emptyLineTTL = 48 * time.Hour

@@ -6,10 +6,12 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// State is how far a job is.
+// State is the state of a job.
 type State string
 
-// The states. Waiting is behind another job of its line.
+// The states of a job. A waiting job is behind another job of its line. A ready
+// job is leased once it is due. A held job waits for a person or for a condition
+// that Job.Held names. Done, dead and dropped jobs have ended.
 const (
 	Waiting State = "waiting"
 	Ready   State = "ready"
@@ -20,55 +22,64 @@ const (
 	Dropped State = "dropped"
 )
 
-// Ended says that nothing more happens to a job, unless it is replayed.
+// Ended reports whether the job has ended. Only a replay changes it then.
 func (s State) Ended() bool { return s == Done || s == Dead || s == Dropped }
 
-// HeldByHand is why a job is held that a person holds.
+// HeldByHand is the value of Job.Held if a person holds the job.
 const HeldByHand = "by hand"
 
 // Job is a piece of work.
 type Job struct {
 	Tenant junctor.TenantID
-	ID     string // given when it is added; ids sort by time
-	Queue  string
-	Lane   string // what shares fate
-	Key    string // order key; "" has no order
-	Dedupe string // "" is none; else no second job of the tenant and queue has it
+	// Assigned when the job is added; ids sort by time.
+	ID    string
+	Queue string
+	// Jobs of a lane fail together.
+	Lane string
+	// Order key; "" for no order.
+	Key string
+	// If set, unique within the tenant's queue.
+	Dedupe string
 
-	Event, Trigger, Agent, Tool string // what lists are filtered by
+	Event, Trigger, Agent, Tool string // for filters
 
-	Payload     []byte    // JSON
-	RunAt       time.Time // not before; zero is now
-	MaxAttempts int       // 0 is as many as the schedule has
-	SkipAfter   int       // failed attempts after which its line passes it; 0 is never
+	Payload []byte // JSON
+	// Earliest start; zero for now.
+	RunAt time.Time
+	// 0 for as many as Schedule has.
+	MaxAttempts int
+	// Failed attempts after which the line passes this job; 0 for never.
+	SkipAfter int
 
-	// Kept by the queue.
-	State     State
-	Held      string // why it is held
-	Attempts  int    // that ended
-	Base      int    // of those, before it was last replayed
-	Lost      int    // leases that ran out
-	Error     string // of the last attempt
+	// The queue sets the following fields.
+	State    State
+	Held     string // why the job is held
+	Attempts int    // attempts that ended
+	// Attempts before the last replay.
+	Base      int
+	Lost      int    // leases that expired
+	Error     string // error of the last attempt
 	CreatedAt time.Time
-	EndedAt   time.Time // zero until it has
+	EndedAt   time.Time // zero if it has not ended
 
+	// Fencing token of the last lease.
 	lease int64
-	seq   int64
+	seq   int64 // position in its line
 }
 
-// Lease is a job that this process has for a while. It does not say of the job why it
-// is to be held, or what its dedupe key is.
+// Lease is a job that this process may work on until Until. Its Held and Dedupe
+// are not set.
 type Lease struct {
 	Job
 	Until time.Time
-	claim *claim
+	claim *leaseClaim
 }
 
-// Token is the fencing token of the lease: greater than that of every lease of
-// the job before it.
+// Token returns the fencing token of the lease. It is greater than the token of
+// every earlier lease of the job.
 func (l *Lease) Token() int64 { return l.lease }
 
-// Attempt is one try to do a job.
+// Attempt is one attempt to do a job. Call is the id of the call that it made.
 type Attempt struct {
 	N       int       `json:"n"`
 	BegunAt time.Time `json:"begun_at"`
@@ -82,10 +93,12 @@ type Attempt struct {
 	Call    string    `json:"call,omitempty"`
 }
 
-// Class says what becomes of a job after an attempt.
+// Class says what happens to a job after an attempt.
 type Class int
 
-// The classes. Unbegun gives a lease back: there was no attempt.
+// The classes. Finished ends the job as done and Fatal as dead. Retry schedules
+// another attempt, and Hold waits for a person. Unbegun returns a lease without
+// an attempt.
 const (
 	Finished Class = iota + 1
 	Retry
@@ -94,18 +107,18 @@ const (
 	Unbegun
 )
 
-// Schedule is how long a job waits after each failed attempt; after the last of
-// them it is dead.
+// Schedule returns how long a job waits after each failed attempt. After the last
+// attempt the job is dead.
 func Schedule() []time.Duration {
 	return []time.Duration{
 		time.Second, 2 * time.Second, 4 * time.Second, 30 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
 	}
 }
 
-// Again says when a job that failed for the nth time is tried again, n counting
-// from 1; not at all where the schedule or most (0 is no bound) has no more. after
-// is what the other side asked for, spread a number between 0 and 1 that keeps
-// those who failed together apart.
+// Again returns how long a job waits after its nth failed attempt, where n counts
+// from 1. ok is false if the schedule or most (0 for no limit) allows no further
+// attempt. after is the wait that the other side asked for. spread is a number
+// between 0 and 1 that separates jobs that failed together.
 func Again(n, most int, after time.Duration, spread float64) (wait time.Duration, ok bool) {
 	schedule := Schedule()
 	if n > len(schedule) || most > 0 && n >= most {

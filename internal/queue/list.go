@@ -14,42 +14,46 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Filter chooses jobs of a tenant's queue; what is empty does not matter.
+// Filter selects jobs of a tenant's queue; empty fields select all.
 type Filter struct {
 	Queue                       string
 	IDs                         []string
 	States                      []State
 	Event, Trigger, Agent, Tool string
 	Lane                        string
-	From, To                    time.Time // of creation; To is not in it
-	After                       string    // an id from a former list: those after it in the list's order
-	Limit                       int       // 0 is 100
+	// By creation; To is exclusive.
+	From, To time.Time
+	// List continues after the job with this id.
+	After string
+	Limit int // default 100
 
-	// Known, where it is not nil, leaves out the jobs of every lane that begins with
-	// KnownPrefix and is not among Known, and those that were made before the time
-	// that it has there.
+	// Known, if not nil, excludes the jobs of every lane that begins with
+	// KnownPrefix and is not a key of Known. It also excludes jobs that were
+	// created before the time that Known has for their lane.
 	Known       map[string]time.Time
 	KnownPrefix string
 }
 
-// maxList bounds a list, and maxChange what is changed at once.
+// maxList bounds a list, and maxChange bounds how many jobs one change modifies.
 const (
 	maxList   = 1000
 	maxChange = 10000
 )
 
-// Columns of a lease, and of a job that is looked at: of one that is being leased
-// the others are known.
+// The columns of a lease, and of a job. For a lease, the remaining columns of the
+// job are already known.
 const (
 	leaseColumns = `tenant_id, id, lane, order_key, seq, event, trigger_id, agent, tool, payload, run_at, lease, attempt, base, lost, max_attempts, skip_after, error, created_at`
 	jobColumns   = leaseColumns + `, queue, dedupe_key, state, held, ended_at`
 )
 
-type scanner interface{ Scan(dest ...any) error }
+// rowScanner is the method that *sql.Row and *sql.Rows have in common.
+type rowScanner interface{ Scan(dest ...any) error }
 
-// scanLease reads leaseColumns and more. Into a type of its own, or an int, a driver's
-// value comes by way of reflection or of a text: that would be most of the time.
-func scanLease(row scanner, j *Job, more ...any) error {
+// scanLease reads leaseColumns and more. It scans into plain strings and int64:
+// for other types, database/sql converts by reflection or through text, which
+// took most of the time.
+func scanLease(row rowScanner, j *Job, more ...any) error {
 	var runAt, created, attempts, base, lost, most, skip int64
 	err := row.Scan(append([]any{
 		(*string)(&j.Tenant), &j.ID, &j.Lane, &j.Key, &j.seq, &j.Event, &j.Trigger, &j.Agent, &j.Tool, &j.Payload,
@@ -58,13 +62,14 @@ func scanLease(row scanner, j *Job, more ...any) error {
 	if err != nil {
 		return err
 	}
-	j.Lane = strings.TrimPrefix(j.Lane, laneOf(j.Tenant, ""))
+	j.Lane = strings.TrimPrefix(j.Lane, storedLane(j.Tenant, ""))
 	j.RunAt, j.CreatedAt = fromMicros(runAt), fromMicros(created)
 	j.Attempts, j.Base, j.Lost, j.MaxAttempts, j.SkipAfter = int(attempts), int(base), int(lost), int(most), int(skip)
 	return nil
 }
 
-func scanJob(row scanner, j *Job) error {
+// scanJob reads a row with jobColumns.
+func scanJob(row rowScanner, j *Job) error {
 	var dedupe sql.NullString
 	var ended sql.NullInt64
 	if err := scanLease(row, j, &j.Queue, &dedupe, (*string)(&j.State), &j.Held, &ended); err != nil {
@@ -77,8 +82,9 @@ func scanJob(row scanner, j *Job) error {
 	return nil
 }
 
-// where is the filter as a condition.
-func (f *Filter) where(d store.Dialect, tenant junctor.TenantID) (string, []any) {
+// buildCondition returns the SQL condition of the filter and its arguments. It
+// ignores After and Limit.
+func (f *Filter) buildCondition(d store.Dialect, tenant junctor.TenantID) (string, []any) {
 	text := []string{"tenant_id = ?", "queue = ?"}
 	args := []any{string(tenant), f.Queue}
 	add := func(condition string, value any) {
@@ -90,15 +96,15 @@ func (f *Filter) where(d store.Dialect, tenant junctor.TenantID) (string, []any)
 		}
 	}
 	if f.Lane != "" {
-		add("lane = ?", laneOf(tenant, f.Lane))
+		add("lane = ?", storedLane(tenant, f.Lane))
 	}
 	if f.Known != nil {
-		prefix := laneOf(tenant, f.KnownPrefix)
+		prefix := storedLane(tenant, f.KnownPrefix)
 		either := append(make([]string, 0, 1+len(f.Known)), "SUBSTR(lane, 1, ?) <> ?")
 		args = append(args, utf8.RuneCountInString(prefix), prefix)
 		for _, lane := range slices.Sorted(maps.Keys(f.Known)) {
 			either = append(either, "(lane = ? AND id >= ?)")
-			args = append(args, laneOf(tenant, lane), firstID(f.Known[lane]))
+			args = append(args, storedLane(tenant, lane), firstID(f.Known[lane]))
 		}
 		text = append(text, "("+strings.Join(either, " OR ")+")")
 	}
@@ -124,17 +130,17 @@ func (f *Filter) where(d store.Dialect, tenant junctor.TenantID) (string, []any)
 			states[i] = string(s)
 		}
 		in("state", states)
-		if len(both(f.States, []State{Held, Dead})) == len(f.States) {
-			text = append(text, d.Stuck("")) // there is an index of those
+		if len(intersectStates(f.States, []State{Held, Dead})) == len(f.States) {
+			text = append(text, d.Stuck("")) // lets the database use the index of held and dead jobs
 		}
 	}
 	return strings.Join(text, " AND "), args
 }
 
-// List gives a tenant's jobs, newest first; next, where it is not "", goes into
-// After for those that follow.
+// List returns a tenant's jobs, newest first. If next is not "", it is the After
+// of the following list.
 func (q *Queue) List(ctx context.Context, tenant junctor.TenantID, f Filter) (jobs []Job, next string, err error) {
-	where, args := f.where(q.o.DB.Dialect, tenant)
+	where, args := f.buildCondition(q.options.DB.Dialect, tenant)
 	if f.After != "" {
 		where += " AND id < ?"
 		args = append(args, f.After)
@@ -143,11 +149,11 @@ func (q *Queue) List(ctx context.Context, tenant junctor.TenantID, f Filter) (jo
 	if limit == 0 {
 		limit = 100
 	}
-	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT `+jobColumns+` FROM jobs WHERE `+where+` ORDER BY id DESC LIMIT ?`), append(args, limit+1)...)
+	rows, err := q.options.DB.Read.QueryContext(ctx, q.options.DB.Dialect.Bind(`SELECT `+jobColumns+` FROM jobs WHERE `+where+` ORDER BY id DESC LIMIT ?`), append(args, limit+1)...)
 	if err != nil {
-		return nil, "", q.fail(ctx, err, "list jobs")
+		return nil, "", q.wrapError(ctx, err, "list jobs")
 	}
-	defer rows.Close() // Err tells what went wrong
+	defer rows.Close() // rows.Err reports errors
 	for rows.Next() {
 		if len(jobs) == limit {
 			next = jobs[limit-1].ID
@@ -155,52 +161,56 @@ func (q *Queue) List(ctx context.Context, tenant junctor.TenantID, f Filter) (jo
 		}
 		var j Job
 		if err := scanJob(rows, &j); err != nil {
-			return nil, "", q.fail(ctx, err, "list jobs")
+			return nil, "", q.wrapError(ctx, err, "list jobs")
 		}
 		jobs = append(jobs, j)
 	}
-	return jobs, next, q.fail(ctx, rows.Err(), "list jobs")
+	return jobs, next, q.wrapError(ctx, rows.Err(), "list jobs")
 }
 
-// Get gives one job; not_found when the tenant has none with that id.
+// Get returns one job. The error is CodeNotFound if the tenant has no job with
+// that id.
 func (q *Queue) Get(ctx context.Context, tenant junctor.TenantID, id string) (Job, error) {
 	var j Job
-	err := scanJob(q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT `+jobColumns+` FROM jobs WHERE tenant_id = ? AND id = ?`), string(tenant), id), &j)
+	err := scanJob(q.options.DB.Read.QueryRowContext(ctx, q.options.DB.Dialect.Bind(`SELECT `+jobColumns+` FROM jobs WHERE tenant_id = ? AND id = ?`), string(tenant), id), &j)
 	if errors.Is(err, sql.ErrNoRows) {
 		return j, junctor.Errorf(junctor.CodeNotFound, "there is no job %q", id)
 	}
-	return j, q.fail(ctx, err, "read a job")
+	return j, q.wrapError(ctx, err, "read a job")
 }
 
-// Attempts lists the attempts of a job that ended, first first; none where there
-// is no such job.
+// Attempts returns the completed attempts of a job, oldest first. It returns none
+// for an unknown job.
 func (q *Queue) Attempts(ctx context.Context, tenant junctor.TenantID, id string) ([]Attempt, error) {
 	var lines string
-	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT tried FROM jobs WHERE tenant_id = ? AND id = ?`), string(tenant), id).Scan(&lines)
+	err := q.options.DB.Read.QueryRowContext(ctx, q.options.DB.Dialect.Bind(`SELECT tried FROM jobs WHERE tenant_id = ? AND id = ?`), string(tenant), id).Scan(&lines)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, q.fail(ctx, err, "list attempts")
+		return nil, q.wrapError(ctx, err, "list attempts")
 	}
-	list, err := readTried(lines)
+	list, err := decodeAttempts(lines)
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the attempts of the job %s cannot be read: %w", id, err)
 	}
 	return list, nil
 }
 
-// Stats is how a queue stands, all tenants together.
+// Stats are figures of a queue, over all tenants.
 type Stats struct {
-	Counts      map[State]int // of those that did not end, and the dead
-	OldestReady time.Time     // since when the job that is due for longest is; zero where none is
+	// Of jobs that have not ended, and of dead ones.
+	Counts map[State]int
+	// Since when the oldest due job is due; zero for none.
+	OldestReady time.Time
 	Lanes       map[LaneState]int
 }
 
-// countJobs counts the jobs of a queue: those that did not end, those that others may
-// wait for, the lines of these, the held, the dead and the leased. Each count reads an
-// index alone: with many jobs, their rows are most of the database. The lines are
-// grouped as their index has them, so without a condition on the queue before. The
-// leased are found by way of the claims, which are few.
-func (q *Queue) countJobs() string {
-	d := q.o.DB.Dialect
+// countJobsQuery counts the jobs of a queue: those that have not ended, those
+// that block their line, the lines of these, the held, the dead and the leased.
+// Each count reads only an index, because the rows of many jobs are most of the
+// database. The lines are grouped in the order of their index, so there is no
+// condition on the queue before. The leased jobs are found through the claims,
+// which are few.
+func (q *Queue) countJobsQuery() string {
+	d := q.options.DB.Dialect
 	return `SELECT o.n, b.jobs, b.lines, h.n, e.n, l.n
 	FROM (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ended_at IS NULL) o
 	CROSS JOIN (SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) AS jobs, COUNT(*) AS lines
@@ -208,38 +218,38 @@ func (q *Queue) countJobs() string {
 	CROSS JOIN (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ` + d.Stuck(string(Held)) + `) h
 	CROSS JOIN (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ` + d.Stuck(string(Dead)) + `) e
 	CROSS JOIN (SELECT COUNT(*) AS n FROM job_claims c CROSS JOIN ` + d.Members("c.jobs") + ` AS m CROSS JOIN jobs j
-		WHERE c.queue = ? AND j.tenant_id = c.tenant_id AND j.id = m.key AND j.lease = CAST(m.value AS BIGINT) AND ` + isHeld + `) l`
+		WHERE c.queue = ? AND j.tenant_id = c.tenant_id AND j.id = m.key AND j.lease = CAST(m.value AS BIGINT) AND ` + hasLeaseCondition + `) l`
 }
 
-// Stats counts the jobs of a queue. What it reads grows with the jobs that did not
-// end, by an entry of an index for each, and not with those that are kept.
+// Stats counts the jobs of a queue. It reads one index entry per job that has not
+// ended; jobs that ended cost nothing.
 func (q *Queue) Stats(ctx context.Context, queue string) (Stats, error) {
 	s := Stats{Counts: map[State]int{}, Lanes: map[LaneState]int{}}
-	// One statement sees all jobs at one moment: between two, a job that is claimed
-	// would be missing in both counts.
+	// One statement sees all jobs at one moment. With two, a job that is claimed in
+	// between would be missing in both counts.
 	var open, blocking, lines, held, dead, leased int
-	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(q.countJobs()), queue, queue, queue, queue, queue).Scan(&open, &blocking, &lines, &held, &dead, &leased)
+	err := q.options.DB.Read.QueryRowContext(ctx, q.options.DB.Dialect.Bind(q.countJobsQuery()), queue, queue, queue, queue, queue).Scan(&open, &blocking, &lines, &held, &dead, &leased)
 	if err != nil {
-		return s, q.fail(ctx, err, "count jobs")
+		return s, q.wrapError(ctx, err, "count jobs")
 	}
 	waiting := blocking - lines // of each line one moves, and the others wait
 	s.Counts = map[State]int{Waiting: waiting, Ready: open - waiting - held - leased, Leased: leased, Held: held, Dead: dead}
-	lanes, _, err := q.look(ctx, queue)
+	lanes, _, err := q.findLanes(ctx, queue)
 	if err != nil {
-		return s, q.fail(ctx, err, "count jobs")
+		return s, q.wrapError(ctx, err, "count jobs")
 	}
-	now := q.o.Now()
+	now := q.options.Now()
 	for _, l := range lanes {
-		if due := fromMicros(l.due); !due.After(now) && (s.OldestReady.IsZero() || due.Before(s.OldestReady)) {
+		if due := fromMicros(l.firstDue); !due.After(now) && (s.OldestReady.IsZero() || due.Before(s.OldestReady)) {
 			s.OldestReady = due
 		}
 	}
-	err = q.read(ctx, func(rows *sql.Rows) error {
+	err = q.eachRow(ctx, func(rows *sql.Rows) error {
 		var state LaneState
 		var n int
 		err := rows.Scan(&state, &n)
 		s.Lanes[state] = n
 		return err
 	}, `SELECT state, COUNT(*) FROM job_lanes WHERE queue = ? GROUP BY state`, queue)
-	return s, q.fail(ctx, err, "count jobs")
+	return s, q.wrapError(ctx, err, "count jobs")
 }

@@ -15,38 +15,44 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Options of a Queue. DB and Logger must be set.
+// Options configure a Queue. DB and Logger are required.
 type Options struct {
 	DB     store.Database
-	Owner  string // who leases: this node
-	Lease  time.Duration
+	Owner  string        // the replica that leases
+	Lease  time.Duration // default DefaultLease
 	Logger *slog.Logger
-	Now    func() time.Time // nil is time.Now
-	Spread func() float64   // between 0 and 1; nil is by chance
+	Now    func() time.Time // default time.Now
+	// Between 0 and 1; default: random.
+	Spread func() float64
 }
 
-// DefaultLease is how long a job stays with a process that says nothing more.
+// DefaultLease is how long a lease lasts unless it is extended.
 const DefaultLease = 15 * time.Second
 
-// Queue is the queues of one database. It is safe for concurrent use, by
-// several processes too.
+// Queue gives access to all queues of one database. It is safe for concurrent
+// use, also by several processes.
 type Queue struct {
-	o     Options
-	in    chan *entry // writes
-	takes chan *entry // claims, which wait for no other write where several are made at once
-	stop  chan struct{}
-	once  sync.Once
-	ended sync.WaitGroup
+	options Options
+	writes  chan *pendingWrite // writes
+	// Claims; with several writers they do not wait for other writes.
+	claimWrites chan *pendingWrite
+	stop        chan struct{} // closed by Close
+	closeOnce   sync.Once
+	writers     sync.WaitGroup
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// Channels that Poke signals.
 	wakers []chan<- struct{}
-	over   []*claim             // none of their leases is left
-	looked map[string]time.Time // when strays were looked for, by queue
+	// Claims without open leases.
+	emptyClaims []*leaseClaim
+	// Time of the last check for strays, by queue.
+	strayChecks map[string]time.Time
 
-	groups, grouped atomic.Int64 // commits, and what they held
+	// Commits, and the writes in them.
+	commitCount, writeCount atomic.Int64
 }
 
-// New makes a Queue and starts its writers. Close ends them.
+// New returns a Queue and starts its writers. The caller must call Close.
 func New(o Options) (*Queue, error) {
 	if o.DB.Write == nil || o.DB.Dialect == nil || o.Logger == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "queue: a part of Options is missing")
@@ -60,39 +66,41 @@ func New(o Options) (*Queue, error) {
 	if o.Lease <= 0 {
 		o.Lease = DefaultLease
 	}
-	q := &Queue{o: o, in: make(chan *entry, maxGroup), stop: make(chan struct{}), looked: map[string]time.Time{}}
+	q := &Queue{options: o, writes: make(chan *pendingWrite, maxBatch), stop: make(chan struct{}), strayChecks: map[string]time.Time{}}
 	writers := o.DB.Dialect.Writers()
 	for range writers {
-		q.ended.Go(func() { q.commit(q.in) })
+		q.writers.Go(func() { q.runWriter(q.writes) })
 	}
-	if q.takes = q.in; writers > 1 {
-		q.takes = make(chan *entry)
-		q.ended.Go(func() { q.commit(q.takes) })
+	if q.claimWrites = q.writes; writers > 1 {
+		q.claimWrites = make(chan *pendingWrite)
+		q.writers.Go(func() { q.runWriter(q.claimWrites) })
 	}
 	return q, nil
 }
 
-// Close ends the writers; what waits for one is refused.
+// Close stops the writers. Writes that are waiting, and later ones, fail with
+// CodeUnavailable.
 func (q *Queue) Close() {
-	q.once.Do(func() { close(q.stop) })
-	q.ended.Wait()
+	q.closeOnce.Do(func() { close(q.stop) })
+	q.writers.Wait()
 }
 
-// LeaseTime is how long a lease holds.
-func (q *Queue) LeaseTime() time.Duration { return q.o.Lease }
+// LeaseTime returns how long a lease lasts.
+func (q *Queue) LeaseTime() time.Duration { return q.options.Lease }
 
-// Commits says how many transactions there were, and how many writes they held.
-func (q *Queue) Commits() (groups, writes int64) { return q.groups.Load(), q.grouped.Load() }
+// Commits returns how many transactions there were, and how many writes they
+// contained.
+func (q *Queue) Commits() (groups, writes int64) { return q.commitCount.Load(), q.writeCount.Load() }
 
-// Wake has c told, without waiting, when jobs of this process may have become
-// ready. It is a hint.
+// Wake registers a channel that receives a signal, without blocking, when jobs
+// may have become ready in this process. The signal is only a hint.
 func (q *Queue) Wake(c chan<- struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.wakers = append(q.wakers, c)
 }
 
-// Poke tells those who asked to be woken.
+// Poke signals all channels of Wake.
 func (q *Queue) Poke() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,36 +112,37 @@ func (q *Queue) Poke() {
 	}
 }
 
-// newID makes an id that sorts by time, and by the order in which a transaction
-// makes them: an index then grows at its end.
+// newID returns an id that sorts by time, and by its order within the
+// transaction. New ids therefore go to the end of the index.
 func (tx *Tx) newID() string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(tx.now.UnixNano()))
-	binary.BigEndian.PutUint16(b[8:10], tx.made)
+	binary.BigEndian.PutUint16(b[8:10], tx.idCount)
 	_, _ = rand.Read(b[10:]) // never fails
-	tx.made++
+	tx.idCount++
 	return hex.EncodeToString(b[:])
 }
 
-// firstID is before all ids that are made in the microsecond of a time, and after
-// those that were made before it.
+// firstID returns a bound between the ids of the microsecond of t and all earlier
+// ids.
 func firstID(t time.Time) string {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(t.Truncate(time.Microsecond).UnixNano()))
 	return hex.EncodeToString(b[:])
 }
 
-func micros(t time.Time) int64 { return t.UnixMicro() }
+func toMicros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// laneOf is a lane as it is stored: no two tenants share one.
-func laneOf(tenant junctor.TenantID, lane string) string { return string(tenant) + " " + lane }
+// storedLane returns a lane as it is stored: with its tenant, so that no two
+// tenants share one.
+func storedLane(tenant junctor.TenantID, lane string) string { return string(tenant) + " " + lane }
 
-// fail turns an error of the database into one that may cross packages.
-func (q *Queue) fail(ctx context.Context, err error, doing string) error {
+// wrapError turns an error of the database into one that may cross packages.
+func (q *Queue) wrapError(ctx context.Context, err error, doing string) error {
 	if err == nil {
 		return nil
 	}
-	return q.o.DB.Fail(ctx, err, doing)
+	return q.options.DB.Fail(ctx, err, doing)
 }

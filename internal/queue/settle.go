@@ -9,133 +9,141 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// End is what became of an attempt.
+// End is the result of an attempt.
 type End struct {
 	Class   Class
-	Attempt Attempt       // its number is the queue's
-	After   time.Duration // not before, where the other side says so
-	Why     string        // of Hold
-	// Also runs in the transaction that notes the end, where that counts.
+	Attempt Attempt // the queue sets its number
+	// Earliest next attempt, if the other side named one.
+	After time.Duration
+	Why   string // reason of Hold
+	// Also runs in the transaction that stores the result. It does not run if the
+	// lease was lost.
 	Also func(ctx context.Context, tx *Tx) error
 }
 
-// settlement is an attempt's end that waits to be written.
+// settlement is the result of an attempt that waits to be written.
 type settlement struct {
 	lease *Lease
 	end   End
 	also  func(ctx context.Context, tx *Tx) error
-	state State // after it; "" where the lease no longer counts
+	// Of the job afterwards; "" if the lease was lost.
+	state State
 }
 
-// Settle notes the end of an attempt and gives the job's state after it, once
-// that is on disk. Conflict when the lease is no longer this one: then nothing
-// was changed, and the job is another's. What an attempt came to is written even
-// if ctx has ended.
+// Settle stores the result of an attempt and returns the job's new state, once
+// that is on disk. The error is CodeConflict if the lease was lost: nothing was
+// changed then, and another process has the job. The result is written even if
+// ctx has ended.
 func (q *Queue) Settle(ctx context.Context, l *Lease, e End) (State, error) {
 	s := &settlement{lease: l, end: e, also: e.Also}
-	err := q.enter(ctx, q.in, &entry{settle: s, done: make(chan error, 1)})
+	err := q.submit(ctx, q.writes, &pendingWrite{settle: s, done: make(chan error, 1)})
 	return s.state, err
 }
 
-// fenced is the answer to a process that lost its lease.
-func fenced(id string) error {
+// lostLeaseError is the answer to a process that lost its lease.
+func lostLeaseError(id string) error {
 	return junctor.Errorf(junctor.CodeConflict, "the lease of the job %s is over: another has it, or it was ended", id)
 }
 
-// settle notes the ends of many attempts, each where its lease still counts.
-func (tx *Tx) settle(ctx context.Context, all []*settlement) error {
+// settleAll stores the results of many attempts, each only if its lease is still
+// valid. It sets the state of each settlement.
+func (tx *Tx) settleAll(ctx context.Context, all []*settlement) error {
 	if len(all) == 0 {
 		return nil
 	}
 	byID := make(map[string]*settlement, len(all))
-	var finished done
-	var others became
+	var finished finishedRows
+	var others unfinishedRows
 	for _, s := range all {
 		s.state = ""
 		if byID[s.lease.ID] != nil {
 			continue
 		}
 		byID[s.lease.ID] = s
-		add := others.add
+		add := others.addRow
 		if s.end.Class == Finished {
-			add = finished.add
+			add = finished.addRow
 		}
 		if err := add(s, tx); err != nil {
 			return err
 		}
 	}
-	lines, err := tx.finish(ctx, &finished, byID)
+	lines, err := tx.writeFinished(ctx, &finished, byID)
 	if err != nil {
 		return err
 	}
-	more, err := tx.become(ctx, &others, byID)
+	more, err := tx.writeUnfinished(ctx, &others, byID)
 	if err != nil {
 		return err
 	}
-	return tx.advance(ctx, append(lines, more...))
+	return tx.advanceLines(ctx, append(lines, more...))
 }
 
-// done is jobs that are finished, column by column. They are most of what ends, and
-// all come to the same, which is less to say.
-type done struct {
-	tenants, ids, tried []string
-	tokens              []int64
+// finishedRows are the finished jobs of a batch, column by column. Most results
+// are of this kind and differ little, so their statement has fewer columns.
+type finishedRows struct {
+	tenants, ids, attempts []string
+	tokens                 []int64
 }
 
-func (d *done) add(s *settlement, _ *Tx) error {
+// addRow adds a finished job.
+func (d *finishedRows) addRow(s *settlement, _ *Tx) error {
 	l := s.lease
-	line, err := triedLine(l.Attempts+1, &s.end.Attempt)
+	line, err := encodeAttempt(l.Attempts+1, &s.end.Attempt)
 	if err != nil {
 		return err
 	}
-	d.tenants, d.ids, d.tokens, d.tried = append(d.tenants, string(l.Tenant)), append(d.ids, l.ID), append(d.tokens, l.lease), append(d.tried, line)
+	d.tenants, d.ids, d.tokens, d.attempts = append(d.tenants, string(l.Tenant)), append(d.ids, l.ID), append(d.tokens, l.lease), append(d.attempts, line)
 	return nil
 }
 
-// finish writes that jobs are done, and gives the lines that may move on.
-func (tx *Tx) finish(ctx context.Context, d *done, byID map[string]*settlement) ([]line, error) {
+// writeFinished stores that jobs are done, and returns the lines that may
+// advance.
+func (tx *Tx) writeFinished(ctx context.Context, d *finishedRows, byID map[string]*settlement) ([]orderLine, error) {
 	if len(d.ids) == 0 {
 		return nil, nil
 	}
-	rows, args, err := tx.dialect.Zip(d.tenants, d.ids, d.tokens, d.tried)
+	rows, args, err := tx.dialect.Zip(d.tenants, d.ids, d.tokens, d.attempts)
 	if err != nil {
 		return nil, err
 	}
-	now := micros(tx.now)
+	now := toMicros(tx.now)
 	found, err := tx.Query(ctx, `WITH r(whose, job, token, said) AS (`+rows+`)
 		UPDATE jobs SET state = 'done', held = '', run_at = ?, error = '', attempt = attempt + 1, tried = tried || said, lease_until = 0, owner = '', ended_at = ?, blocks = 0
-		FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+isHeld+`
+		FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+hasLeaseCondition+`
 		RETURNING id`, append(args, now, now)...)
 	if err != nil {
 		return nil, err
 	}
-	defer found.Close() // Err tells what went wrong
-	var lines []line
+	defer found.Close() // rows.Err reports errors
+	var lines []orderLine
 	for found.Next() {
 		var id string
 		if err := found.Scan(&id); err != nil {
 			return nil, err
 		}
-		lines = tx.noted(lines, byID[id], Done, 0)
+		lines = tx.noteSettled(lines, byID[id], Done, 0)
 	}
 	return lines, found.Err()
 }
 
-// became is what other jobs' rows become, column by column.
-type became struct {
-	tenants, ids, states, held, problems, tried []string
-	tokens, runAt, counted                      []int64
+// unfinishedRows are the new values of all other jobs of a batch, column by
+// column.
+type unfinishedRows struct {
+	tenants, ids, states, held, errors, attempts []string
+	tokens, runAt, attemptCounts                 []int64
 }
 
-// add decides what becomes of one job.
-func (b *became) add(s *settlement, tx *Tx) error {
+// addRow decides what happens to a job after its attempt, and adds the new
+// values.
+func (b *unfinishedRows) addRow(s *settlement, tx *Tx) error {
 	l := s.lease
 	state, runAt, held, problem := Ready, tx.now, "", s.end.Attempt.Error
 	switch s.end.Class {
 	case Finished:
 		return errors.New("queue: what is finished becomes nothing else")
 	case Retry:
-		wait, again := Again(l.Attempts+1-l.Base, l.MaxAttempts, s.end.After, tx.q.o.Spread())
+		wait, again := Again(l.Attempts+1-l.Base, l.MaxAttempts, s.end.After, tx.q.options.Spread())
 		if !again {
 			state = Dead
 		}
@@ -152,24 +160,25 @@ func (b *became) add(s *settlement, tx *Tx) error {
 	}
 	tried, counted := "", int64(0)
 	if s.end.Class != Unbegun {
-		line, err := triedLine(l.Attempts+1, &s.end.Attempt)
+		line, err := encodeAttempt(l.Attempts+1, &s.end.Attempt)
 		if err != nil {
 			return err
 		}
 		tried, counted = line, 1
 	}
 	b.tenants, b.ids, b.tokens = append(b.tenants, string(l.Tenant)), append(b.ids, l.ID), append(b.tokens, l.lease)
-	b.states, b.runAt, b.held = append(b.states, string(state)), append(b.runAt, micros(runAt)), append(b.held, clean(held))
-	b.problems, b.counted, b.tried = append(b.problems, clean(problem)), append(b.counted, counted), append(b.tried, tried)
+	b.states, b.runAt, b.held = append(b.states, string(state)), append(b.runAt, toMicros(runAt)), append(b.held, storableText(held))
+	b.errors, b.attemptCounts, b.attempts = append(b.errors, storableText(problem)), append(b.attemptCounts, counted), append(b.attempts, tried)
 	return nil
 }
 
-// become writes what jobs became that are not finished, and gives the lines that may move on.
-func (tx *Tx) become(ctx context.Context, b *became, byID map[string]*settlement) ([]line, error) {
+// writeUnfinished stores the new values of jobs that are not finished, and
+// returns the lines that may advance.
+func (tx *Tx) writeUnfinished(ctx context.Context, b *unfinishedRows, byID map[string]*settlement) ([]orderLine, error) {
 	if len(b.ids) == 0 {
 		return nil, nil
 	}
-	rows, args, err := tx.dialect.Zip(b.tenants, b.ids, b.tokens, b.states, b.runAt, b.held, b.problems, b.counted, b.tried)
+	rows, args, err := tx.dialect.Zip(b.tenants, b.ids, b.tokens, b.states, b.runAt, b.held, b.errors, b.attemptCounts, b.attempts)
 	if err != nil {
 		return nil, err
 	}
@@ -180,46 +189,48 @@ func (tx *Tx) become(ctx context.Context, b *became, byID map[string]*settlement
 			run_at = at, error = problem, attempt = attempt + counted, tried = tried || said, lease_until = 0, owner = '',
 			ended_at = CASE WHEN became = 'dead' THEN CAST(? AS BIGINT) END,
 			blocks = CASE WHEN became = 'dead' OR skip_after > 0 AND attempt - base + counted >= skip_after THEN 0 ELSE blocks END
-		FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+isHeld+`
-		RETURNING id, state, blocks`, append(args, micros(tx.now))...)
+		FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+hasLeaseCondition+`
+		RETURNING id, state, blocks`, append(args, toMicros(tx.now))...)
 	if err != nil {
 		return nil, err
 	}
-	defer found.Close() // Err tells what went wrong
-	var lines []line
+	defer found.Close() // rows.Err reports errors
+	var lines []orderLine
 	for found.Next() {
 		var id, state string
 		var blocks int
 		if err := found.Scan(&id, &state, &blocks); err != nil {
 			return nil, err
 		}
-		lines = tx.noted(lines, byID[id], State(state), blocks)
+		lines = tx.noteSettled(lines, byID[id], State(state), blocks)
 	}
 	return lines, found.Err()
 }
 
-// noted keeps in mind that an end is written, and its line, where that may move on.
-func (tx *Tx) noted(lines []line, s *settlement, state State, blocks int) []line {
+// noteSettled sets the state of a settlement. It adds the job's line to lines if
+// the line may advance.
+func (tx *Tx) noteSettled(lines []orderLine, s *settlement, state State, blocks int) []orderLine {
 	s.state = state
 	if s.lease.Key == "" || blocks != 0 {
 		return lines
 	}
-	tx.told = true
-	return append(lines, line{s.lease.Tenant, s.lease.Queue, s.lease.Key})
+	tx.wakesWorkers = true
+	return append(lines, orderLine{s.lease.Tenant, s.lease.Queue, s.lease.Key})
 }
 
-// settleAlso notes one end, and runs what belongs to it.
-func (tx *Tx) settleAlso(ctx context.Context, s *settlement) error {
-	if err := tx.settle(ctx, []*settlement{s}); err != nil {
+// settleWithHook stores one result and then runs End.Also in the same
+// transaction.
+func (tx *Tx) settleWithHook(ctx context.Context, s *settlement) error {
+	if err := tx.settleAll(ctx, []*settlement{s}); err != nil {
 		return err
 	}
 	if s.state == "" {
-		return fenced(s.lease.ID)
+		return lostLeaseError(s.lease.ID)
 	}
 	return s.also(ctx, tx)
 }
 
-// clean takes out what a database cannot keep in a text.
-func clean(text string) string {
+// storableText removes characters that a database cannot store in a text.
+func storableText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }

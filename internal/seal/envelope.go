@@ -7,17 +7,17 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Sealed is a secret as it is stored: encrypted with a data key of its own,
-// which a master key has wrapped.
+// Sealed is a secret as it is stored: encrypted with its own data key, which a
+// master key has wrapped.
 type Sealed struct {
 	KeyID      string // of the master key
 	WrappedKey []byte
 	Ciphertext []byte
 }
 
-// Seal encrypts plaintext for one place: a field of a record of a tenant.
-// Anywhere else it does not open. Call it under Hold, and store the result
-// before release.
+// Seal encrypts plaintext for one place: a field of a record of a tenant. It does
+// not open anywhere else. The caller must call Hold before, and store the result
+// before it releases.
 func (k *Keyring) Seal(tenant junctor.TenantID, record, field string, plaintext []byte) (Sealed, error) {
 	key := make([]byte, keySize)
 	rand.Read(key)
@@ -26,48 +26,48 @@ func (k *Keyring) Seal(tenant junctor.TenantID, record, field string, plaintext 
 	if err != nil {
 		return Sealed{}, err
 	}
-	m := k.set.Load().current
+	m := k.keySet.Load().current
 	return Sealed{
 		KeyID:      m.ID(),
-		WrappedKey: m.Wrap(key, place("data key", tenant, record, field)),
-		Ciphertext: aead.Seal(nil, nil, plaintext, place("secret", tenant, record, field)), //nolint:gosec // G407: newAEAD makes the nonce, at random
+		WrappedKey: m.Wrap(key, bindingFor("data key", tenant, record, field)),
+		Ciphertext: aead.Seal(nil, nil, plaintext, bindingFor("secret", tenant, record, field)), //nolint:gosec // G407: newAEAD makes the nonce, at random
 	}, nil
 }
 
-// Open gives back what Seal sealed for this place. It answers CodeInvalid when
-// no key of the ring wrapped it, when it belongs elsewhere, or when it was
+// Open decrypts what Seal sealed for this place. The error is CodeInvalid if no
+// key of the ring wrapped it, if it belongs to another place, or if it was
 // changed.
 func (k *Keyring) Open(tenant junctor.TenantID, record, field string, s Sealed) ([]byte, error) {
-	m := k.find(s.WrappedKey)
+	m := k.findKey(s.WrappedKey)
 	if m == nil {
-		return nil, otherKey()
+		return nil, otherKeyError()
 	}
-	// Rotation goes by the id beside the wrap: it has to be the right one.
+	// Rotation uses the key id beside the wrapped key, so it must be the right one.
 	if m.ID() != s.KeyID {
-		return nil, damaged()
+		return nil, damagedError()
 	}
-	key, err := m.Unwrap(s.WrappedKey, place("data key", tenant, record, field))
+	key, err := m.Unwrap(s.WrappedKey, bindingFor("data key", tenant, record, field))
 	if err != nil {
 		return nil, err
 	}
 	defer clear(key)
 	if len(key) != keySize {
-		return nil, damaged()
+		return nil, damagedError()
 	}
 	aead, err := newAEAD(key)
 	if err != nil {
 		return nil, err
 	}
-	plaintext, err := aead.Open(nil, nil, s.Ciphertext, place("secret", tenant, record, field))
+	plaintext, err := aead.Open(nil, nil, s.Ciphertext, bindingFor("secret", tenant, record, field))
 	if err != nil {
-		return nil, damaged()
+		return nil, damagedError()
 	}
 	return plaintext, nil
 }
 
-// place is what a ciphertext is bound to: what it is, and where it belongs. With
-// the lengths no two places have the same bytes.
-func place(what string, tenant junctor.TenantID, record, field string) []byte {
+// bindingFor returns the data that a ciphertext is bound to: its kind and its
+// place. The lengths ensure that no two places have the same bytes.
+func bindingFor(what string, tenant junctor.TenantID, record, field string) []byte {
 	out := []byte("junctor seal v1: " + what)
 	for _, part := range []string{string(tenant), record, field} {
 		out = binary.BigEndian.AppendUint64(out, uint64(len(part)))

@@ -6,7 +6,7 @@ import (
 )
 
 // OnStep lets a test end a rotation between two of its steps.
-func (k *Keyring) OnStep(do func(step string) error) { k.step = do }
+func (k *Keyring) OnStep(do func(step string) error) { k.testStep = do }
 
 // BareServer and BareClient are the sessions of a channel without its proofs.
 func BareServer(c *ChannelMaker, conn net.Conn) net.Conn { return tls.Server(conn, c.server) }

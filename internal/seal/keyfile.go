@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// fileKey is one key of a key file, with its text, which is kept only while a
-// file is read or written.
+// fileKey is one key of a key file. Its text is kept only while a file is read or
+// written.
 type fileKey struct {
 	text    string // base64
 	master  *Master
-	created time.Time // zero where the file does not say
+	created time.Time // zero if the file does not say
 	current bool
 }
 
-// keyFileHead tells who opens the file what it is.
-const keyFileHead = `# Sealing keys of Junctor: id, key, created. The current one seals, all of them open.
+// keyFileHeader explains the file to people who open it.
+const keyFileHeader = `# Sealing keys of Junctor: id, key, created. The current one seals, all of them open.
 # Without them stored secrets are lost: keep a copy, apart from the backups.
 `
 
-// parseKeys reads a key file. Each line is a key: its id, 32 bytes in base64,
-// when it was made, and for exactly one of them the word current. A file of one
-// key may hold nothing but the base64: that is how the first key is written.
-// Errors name a line, and show nothing of it.
+// parseKeys reads a key file. Each line is a key: its id, 32 bytes in base64, the
+// time of its creation and, for exactly one of them, the word current. A file
+// with one key may contain only the base64: the first key is written like that.
+// Errors name a line, but show nothing of it.
 func parseKeys(text string) ([]fileKey, error) {
 	var keys []fileKey
 	current := 0
@@ -53,13 +53,14 @@ func parseKeys(text string) ([]fileKey, error) {
 	case len(keys) == 0:
 		return nil, errors.New("it is empty")
 	case len(keys) == 1:
-		keys[0].current = true // there is no other that could be
+		keys[0].current = true // the only key is current even if it is not marked
 	case current != 1:
 		return nil, fmt.Errorf("%d keys are marked as current, and one has to be", current)
 	}
 	return keys, nil
 }
 
+// parseKey reads one line of a key file, split into words.
 func parseKey(fields []string) (k fileKey, err error) {
 	switch {
 	case len(fields) == 1:
@@ -79,18 +80,17 @@ func parseKey(fields []string) (k fileKey, err error) {
 	if k.master, err = newMaster(raw); err != nil {
 		return k, err
 	}
-	// A key that was typed or cut wrongly is noticed here, not at the first
-	// secret that it does not open.
+	// This detects a mistyped or cut key before a secret cannot be opened.
 	if len(fields) > 1 && fields[0] != k.master.ID() {
 		return k, errors.New("the id is not that of the key")
 	}
 	return k, nil
 }
 
-// formatKeys is the way back.
+// formatKeys is the inverse of parseKeys.
 func formatKeys(keys []fileKey) string {
 	var b strings.Builder
-	b.WriteString(keyFileHead)
+	b.WriteString(keyFileHeader)
 	for _, k := range keys {
 		created := k.created
 		if created.IsZero() {

@@ -11,61 +11,62 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Wrapper wraps the keys that lie in the database. *Master is one key, *Keyring
-// several of which one wraps.
+// Wrapper wraps the keys that are in the database. *Master is a single key;
+// *Keyring has several, of which one wraps.
 type Wrapper interface {
 	Wrap(plaintext, aad []byte) []byte
 	Unwrap(wrapped, aad []byte) ([]byte, error)
-	// Hold keeps the current key current until release: what Wrap gave
-	// meanwhile is stored before a rotation may look for it.
+	// Hold keeps the current key current until release is called. Everything that
+	// Wrap returned meanwhile is stored before a rotation searches for it.
 	Hold(ctx context.Context) (release func(), err error)
 }
 
-// Hold has nothing to do: one key is always the current one.
+// Hold does nothing: a single key is always the current one.
 func (m *Master) Hold(context.Context) (release func(), err error) { return func() {}, nil }
 
-// Keyring is the master keys: the current one wraps, all of them open. Replicas
-// and processes on one machine may share its file. All methods may be called
-// from any goroutine.
+// Keyring holds the master keys: the current one wraps, and all of them unwrap.
+// Replicas and processes on one machine may share its file. All methods may be
+// called from any goroutine.
 type Keyring struct {
-	path string // of the key file; "" when the keys come from the environment
-	set  atomic.Pointer[keySet]
+	path   string // of the key file; "" if the keys come from the environment
+	keySet atomic.Pointer[keySet]
 
-	// gate is read-locked from wrapping to storing, and locked while keys come
-	// and go. A lock on a file says the same to other processes.
-	gate sync.RWMutex
-	load sync.Mutex // what was read of the file is taken before it is read or written again
+	// holdGate is read-locked from wrapping to storing, and locked while keys are
+	// added or removed. A file lock does the same between processes.
+	holdGate sync.RWMutex
+	fileMu   sync.Mutex // from reading or writing the file to using its keys
 
-	step func(string) error // tests end a rotation here; nil otherwise
+	testStep func(string) error // tests end a rotation here; nil otherwise
 }
 
+// keySet is an immutable set of master keys.
 type keySet struct {
 	current *Master
-	ids     []string // what is on file or in the environment, current first
-	// known is every key that this process has seen, removed ones too: what
-	// was read from the store before a rotation still opens after it.
+	fileIDs []string // ids in the file or in the environment, current first
+	// known holds every key that this process has read, including removed ones: a
+	// secret that was read from the store before a rotation still opens after it.
 	known map[[idSize]byte]*Master
 }
 
-// OpenKeyring reads the master keys from the file at path, or makes one there.
-// A file that others can read is refused.
+// OpenKeyring reads the master keys from the file at path, or creates one there.
+// It refuses a file that other users can read.
 func OpenKeyring(path string) (*Keyring, error) {
-	keys, err := loadOrCreate(path)
+	keys, err := loadOrCreateKeys(path)
 	if err != nil {
 		return nil, err
 	}
-	// A link to the file stays a link when the file is rewritten.
+	// Resolve links, so that a link to the file stays a link when it is replaced.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
 	k := &Keyring{path: path}
-	k.take(keys)
+	k.useKeys(keys)
 	return k, nil
 }
 
-// KeyringFromEnv makes the master keys from the text of an environment
-// variable: each 32 bytes in base64, as in the key file, with commas between.
-// The first one is current. Its errors never show the text.
+// KeyringFromEnv reads the master keys from the text of an environment variable:
+// each 32 bytes in base64, as in the key file, separated by commas. The first one
+// is current. Errors never show the text.
 func KeyringFromEnv(value string) (*Keyring, error) {
 	var keys []fileKey
 	for text := range strings.SplitSeq(value, ",") {
@@ -82,14 +83,14 @@ func KeyringFromEnv(value string) (*Keyring, error) {
 		keys = append(keys, fileKey{master: m, current: len(keys) == 0})
 	}
 	k := &Keyring{}
-	k.take(keys)
+	k.useKeys(keys)
 	return k, nil
 }
 
-// take makes these keys the ones in use.
-func (k *Keyring) take(keys []fileKey) {
+// useKeys makes these keys the ones in use.
+func (k *Keyring) useKeys(keys []fileKey) {
 	s := &keySet{known: map[[idSize]byte]*Master{}}
-	if old := k.set.Load(); old != nil {
+	if old := k.keySet.Load(); old != nil {
 		maps.Copy(s.known, old.known)
 	}
 	for _, key := range keys {
@@ -97,62 +98,58 @@ func (k *Keyring) take(keys []fileKey) {
 		switch id := key.master.ID(); {
 		case key.current:
 			s.current = key.master
-			s.ids = append([]string{id}, s.ids...)
+			s.fileIDs = append([]string{id}, s.fileIDs...)
 		default:
-			s.ids = append(s.ids, id)
+			s.fileIDs = append(s.fileIDs, id)
 		}
 	}
-	k.set.Store(s)
+	k.keySet.Store(s)
 }
 
-// CurrentID names the key that wraps.
-func (k *Keyring) CurrentID() string { return k.set.Load().current.ID() }
+// CurrentID returns the id of the key that wraps.
+func (k *Keyring) CurrentID() string { return k.keySet.Load().current.ID() }
 
-// IDs names all keys, the current one first.
-func (k *Keyring) IDs() []string { return append([]string{}, k.set.Load().ids...) }
-
-// FromEnvironment says whether the keys come from the environment, where only
-// the operator can change them.
-func (k *Keyring) FromEnvironment() bool { return k.path == "" }
+// IDs returns the ids of all keys, the current one first.
+func (k *Keyring) IDs() []string { return append([]string{}, k.keySet.Load().fileIDs...) }
 
 // Wrap encrypts plaintext with the current key; see Master.Wrap.
 func (k *Keyring) Wrap(plaintext, aad []byte) []byte {
-	return k.set.Load().current.Wrap(plaintext, aad)
+	return k.keySet.Load().current.Wrap(plaintext, aad)
 }
 
-// Unwrap opens what any of the keys has wrapped; see Master.Unwrap.
+// Unwrap opens what any of the keys wrapped; see Master.Unwrap.
 func (k *Keyring) Unwrap(wrapped, aad []byte) ([]byte, error) {
-	m := k.find(wrapped)
+	m := k.findKey(wrapped)
 	if m == nil {
-		return nil, otherKey()
+		return nil, otherKeyError()
 	}
 	return m.Unwrap(wrapped, aad)
 }
 
-// find is the key that wrapped this. One that is not known may have come to the
-// file since, from another process: the file is read again.
-func (k *Keyring) find(wrapped []byte) *Master {
+// findKey returns the key that wrapped this, or nil. Another process may have
+// added an unknown key since, so the file is read again.
+func (k *Keyring) findKey(wrapped []byte) *Master {
 	if len(wrapped) < idSize {
 		return nil
 	}
 	id := [idSize]byte(wrapped)
-	if m := k.set.Load().known[id]; m != nil || k.path == "" {
+	if m := k.keySet.Load().known[id]; m != nil || k.path == "" {
 		return m
 	}
-	if err := k.reload(); err != nil {
-		return nil // the keys that are known stay in use
+	if err := k.reloadFile(); err != nil {
+		return nil // the known keys stay in use
 	}
-	return k.set.Load().known[id]
+	return k.keySet.Load().known[id]
 }
 
-// reload reads the file again.
-func (k *Keyring) reload() error {
-	k.load.Lock()
-	defer k.load.Unlock()
+// reloadFile reads the key file again.
+func (k *Keyring) reloadFile() error {
+	k.fileMu.Lock()
+	defer k.fileMu.Unlock()
 	keys, err := readKeys(k.path)
 	if err != nil {
-		return fileError(err, "the sealing key at "+k.path+" cannot be read any more; put it back")
+		return withFileCode(err, "the sealing key at "+k.path+" cannot be read any more; put it back")
 	}
-	k.take(keys)
+	k.useKeys(keys)
 	return nil
 }

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock for oneself or together with others, or says that it
-// is held. The system gives it back when the process ends, however it ends.
+// lockFile takes an exclusive or shared lock without waiting. held says that
+// another process has it. The system releases it when the process ends, however
+// it ends.
 func lockFile(path string, exclusive bool) (f *os.File, held bool, err error) {
 	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

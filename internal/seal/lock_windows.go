@@ -6,11 +6,13 @@ import (
 	"syscall"
 )
 
-// sharingViolation is what Windows says of a file that another has for itself.
+// sharingViolation is the error of Windows for a file that another process has
+// opened exclusively.
 const sharingViolation = syscall.Errno(32)
 
-// lockFile takes the lock for oneself or together with others, or says that it
-// is held. The system gives it back when the process ends, however it ends.
+// lockFile takes an exclusive or shared lock without waiting. held says that
+// another process has it. The system releases it when the process ends, however
+// it ends.
 func lockFile(path string, exclusive bool) (f *os.File, held bool, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// KeyStore keeps the keys of a Ring, wrapped. Replicas share one.
+// KeyStore keeps the keys of a Ring, wrapped. All replicas share one.
 type KeyStore interface {
-	// RingKeys gives all keys, in any order.
+	// RingKeys returns all keys, in any order.
 	RingKeys(ctx context.Context) ([]StoredKey, error)
-	// AddRingKey keeps one more.
+	// AddRingKey adds a key.
 	AddRingKey(ctx context.Context, key StoredKey) error
-	// DeleteRingKeys forgets the keys that were created before a time.
+	// DeleteRingKeys deletes the keys that were created before a time.
 	DeleteRingKeys(ctx context.Context, before time.Time) error
 }
 
@@ -30,55 +30,58 @@ type StoredKey struct {
 	Wrapped   []byte
 }
 
-// RingOptions says when keys come and go. The zero value is what products use.
+// RingOptions say when keys are added and deleted. The zero value is used in
+// production; tests set other values.
 type RingOptions struct {
-	Rotate time.Duration    // a new key when the newest is older; 0 is 7 days
-	Keep   time.Duration    // how long a key still opens after it stopped sealing; 0 is 31 days
-	Now    func() time.Time // nil is time.Now
+	Rotate time.Duration    // age of the newest key at which a new one is added; default 7 days
+	Keep   time.Duration    // how long a key still opens after it stopped sealing; default 31 days
+	Now    func() time.Time // default time.Now
 }
 
 const (
 	defaultRotate = 7 * 24 * time.Hour
 	defaultKeep   = 31 * 24 * time.Hour
 
-	// settle is how long a new key only opens. Other replicas look for an
-	// unknown key at most every rereadEvery, so by the time they are shown
-	// something sealed with it, their next look finds it.
-	settle      = time.Minute
-	rereadEvery = time.Second
+	// settleTime is how long a new key only opens. Other replicas read unknown
+	// keys at most once per rereadInterval. By the time they receive something
+	// that is sealed with the new key, they can read it.
+	settleTime     = time.Minute
+	rereadInterval = time.Second
 
-	// storeTimeout bounds the look into the store that Open may need.
+	// storeTimeout bounds the query of the store that Open may need.
 	storeTimeout = 2 * time.Second
 
 	ringIDSize = 6 // bytes; 8 characters in base64url
 )
 
-// Ring seals what clients hold for us: session ids and request states. Its keys
-// are its own and are retired by time; they lie in the store wrapped by a
+// Ring seals data that clients keep for Junctor: session ids and request states.
+// It has its own keys, which expire by time and are in the store, wrapped by a
 // master key. All methods may be called from any goroutine.
 type Ring struct {
-	store  KeyStore
-	master Wrapper
-	opt    RingOptions
-	keys   atomic.Pointer[ringKeys]
+	store   KeyStore
+	master  Wrapper
+	options RingOptions
+	keys    atomic.Pointer[ringKeys]
 
-	mu     sync.Mutex // one reader of the store at a time
-	reread time.Time  // when Open last looked
+	mu         sync.Mutex // one goroutine reads the store at a time
+	lastReread time.Time  // when findKey last read the store
 }
 
+// ringKeys is an immutable set of ring keys.
 type ringKeys struct {
 	all  []*ringKey // oldest first; never empty
 	byID map[[ringIDSize]byte]*ringKey
 }
 
+// ringKey is one key of a Ring, ready for use.
 type ringKey struct {
 	id      [ringIDSize]byte
 	created time.Time
 	aead    cipher.AEAD
 }
 
-// OpenRing reads the keys of the store, makes the first or the next one if it
-// is time to, and forgets those that nothing can need any more.
+// OpenRing reads the keys of the store. It adds a first or new key if that is
+// due, and deletes the keys that nothing can need any more.
 func OpenRing(ctx context.Context, store KeyStore, master Wrapper, opt RingOptions) (*Ring, error) {
 	if store == nil || master == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "a ring needs a store and a master key")
@@ -92,38 +95,38 @@ func OpenRing(ctx context.Context, store KeyStore, master Wrapper, opt RingOptio
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	r := &Ring{store: store, master: master, opt: opt}
+	r := &Ring{store: store, master: master, options: opt}
 	if err := r.Rotate(ctx); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// Rotate reads the store again, adds a key when the newest is old enough, and
-// deletes what is past keeping. Call it now and then (every hour will do); it
-// is no harm when several replicas do.
+// Rotate reads the store again, adds a key if the newest is old enough, and
+// deletes expired keys. Call it regularly, such as every hour. Several replicas
+// may call it at once.
 func (r *Ring) Rotate(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	keys, err := r.read(ctx)
+	keys, err := r.readKeys(ctx)
 	if err != nil {
 		return err
 	}
-	now := r.opt.Now()
-	if len(keys) == 0 || now.Sub(keys[len(keys)-1].created) >= r.opt.Rotate {
-		if err := r.add(ctx, now); err != nil {
+	now := r.options.Now()
+	if len(keys) == 0 || now.Sub(keys[len(keys)-1].created) >= r.options.Rotate {
+		if err := r.addKey(ctx, now); err != nil {
 			return err
 		}
-		if keys, err = r.read(ctx); err != nil {
+		if keys, err = r.readKeys(ctx); err != nil {
 			return err
 		}
 		if len(keys) == 0 {
 			return junctor.Errorf(junctor.CodeInternal, "the store lost the session key that was just added to it")
 		}
 	}
-	// A key seals until its successor has settled, and opens for Keep after.
+	// A key seals until its successor has settled. After that it opens for Keep.
 	first := 0
-	for first < len(keys)-1 && now.Sub(keys[first+1].created) > settle+r.opt.Keep {
+	for first < len(keys)-1 && now.Sub(keys[first+1].created) > settleTime+r.options.Keep {
 		first++
 	}
 	if first > 0 {
@@ -131,12 +134,13 @@ func (r *Ring) Rotate(ctx context.Context) error {
 			return err
 		}
 	}
-	r.keys.Store(index(keys[first:]))
+	r.keys.Store(indexKeys(keys[first:]))
 	return nil
 }
 
-// add makes a key and stores it while its master key is sure to be current.
-func (r *Ring) add(ctx context.Context, now time.Time) error {
+// addKey creates a key and stores it while its master key is guaranteed to be
+// current.
+func (r *Ring) addKey(ctx context.Context, now time.Time) error {
 	release, err := r.master.Hold(ctx)
 	if err != nil {
 		return err
@@ -145,6 +149,7 @@ func (r *Ring) add(ctx context.Context, now time.Time) error {
 	return r.store.AddRingKey(ctx, r.newKey(now))
 }
 
+// newKey creates a random key and wraps it. The caller holds the master key.
 func (r *Ring) newKey(now time.Time) StoredKey {
 	var id [ringIDSize]byte
 	key := make([]byte, keySize)
@@ -156,15 +161,15 @@ func (r *Ring) newKey(now time.Time) StoredKey {
 
 func ringAAD(id string) []byte { return []byte("ring key\x00" + id) }
 
-// read gives the keys of the store, oldest first. The caller holds mu.
-func (r *Ring) read(ctx context.Context) ([]*ringKey, error) {
+// readKeys returns the keys of the store, oldest first. The caller holds mu.
+func (r *Ring) readKeys(ctx context.Context) ([]*ringKey, error) {
 	stored, err := r.store.RingKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
 	keys := make([]*ringKey, 0, len(stored))
 	for _, s := range stored {
-		k, err := r.unwrap(s)
+		k, err := r.unwrapKey(s)
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +179,9 @@ func (r *Ring) read(ctx context.Context) ([]*ringKey, error) {
 	return keys, nil
 }
 
-func (r *Ring) unwrap(s StoredKey) (*ringKey, error) {
+// unwrapKey returns a stored key, ready for use. A key that is known already is
+// not unwrapped again.
+func (r *Ring) unwrapKey(s StoredKey) (*ringKey, error) {
 	id, err := base64.RawURLEncoding.Strict().DecodeString(s.ID)
 	if err != nil || len(id) != ringIDSize {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the store holds a session key with a broken id")
@@ -195,7 +202,7 @@ func (r *Ring) unwrap(s StoredKey) (*ringKey, error) {
 	return &ringKey{id: [ringIDSize]byte(id), created: s.CreatedAt, aead: aead}, nil
 }
 
-func index(keys []*ringKey) *ringKeys {
+func indexKeys(keys []*ringKey) *ringKeys {
 	byID := make(map[[ringIDSize]byte]*ringKey, len(keys))
 	for _, k := range keys {
 		byID[k.id] = k

@@ -10,17 +10,19 @@ import (
 // RingKeyStore is a KeyStore whose keys can be wrapped again.
 type RingKeyStore interface {
 	KeyStore
-	// ReplaceRingKey puts now in the place of the wrapped key old, if that is
-	// what is stored under id. It says whether it did.
+	// ReplaceRingKey replaces the wrapped key old by now, if old is what is
+	// stored under id. It reports whether it did.
 	ReplaceRingKey(ctx context.Context, id string, old, now []byte) (bool, error)
 }
 
-// ringTable shows the keys of a Ring to rotation. There are only ever a few, and
-// their master key stands in front of the bytes: no query is needed.
+// ringTable shows the keys of a Ring to rotation, as a Rewrapper. There are only
+// a few, and the id of their master key precedes the bytes, so no query is
+// needed.
 type ringTable struct{ store RingKeyStore }
 
+// Stale implements Rewrapper.
 func (t ringTable) Stale(ctx context.Context, keyID string, after WrappedKey, limit int) ([]WrappedKey, error) {
-	all, err := t.keys(ctx)
+	all, err := t.listKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +30,14 @@ func (t ringTable) Stale(ctx context.Context, keyID string, after WrappedKey, li
 	return all[:min(limit, len(all))], nil
 }
 
+// Replace implements Rewrapper.
 func (t ringTable) Replace(ctx context.Context, old, now WrappedKey) (bool, error) {
 	return t.store.ReplaceRingKey(ctx, old.Field, old.Wrapped, now.Wrapped)
 }
 
+// Count implements Rewrapper.
 func (t ringTable) Count(ctx context.Context, keyID string) (n int, err error) {
-	all, err := t.keys(ctx)
+	all, err := t.listKeys(ctx)
 	for _, w := range all {
 		if w.KeyID == keyID {
 			n++
@@ -42,7 +46,8 @@ func (t ringTable) Count(ctx context.Context, keyID string) (n int, err error) {
 	return n, err
 }
 
-func (t ringTable) keys(ctx context.Context) ([]WrappedKey, error) {
+// listKeys returns all keys of the ring, by id.
+func (t ringTable) listKeys(ctx context.Context) ([]WrappedKey, error) {
 	stored, err := t.store.RingKeys(ctx)
 	if err != nil {
 		return nil, err

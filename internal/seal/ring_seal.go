@@ -9,70 +9,73 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxSealed is the longest text that Open looks at. What the product seals is
-// a few KiB at most.
+// maxSealed is the longest text that Open decodes. Junctor seals a few KiB at
+// most.
 const maxSealed = 64 << 10
 
-// Seal appends to dst the sealed form of plaintext, as base64url text. purpose
-// says what it is for: Open gives it back for the same purpose only.
+// Seal appends the sealed form of plaintext to dst, as base64url text. Open
+// returns the plaintext only for the same purpose.
 func (r *Ring) Seal(dst []byte, purpose string, plaintext []byte) []byte {
-	k := r.keys.Load().sealing(r.opt.Now())
+	k := r.keys.Load().sealingKey(r.options.Now())
 	raw := make([]byte, 0, ringIDSize+len(plaintext)+k.aead.Overhead())
-	raw = k.aead.Seal(append(raw, k.id[:]...), nil, plaintext, k.bind(purpose)) //nolint:gosec // G407: newAEAD makes the nonce, at random
+	raw = k.aead.Seal(append(raw, k.id[:]...), nil, plaintext, k.bindPurpose(purpose)) //nolint:gosec // G407: newAEAD makes the nonce, at random
 	return base64.RawURLEncoding.AppendEncode(dst, raw)
 }
 
-// sealing is the newest key that has settled; the oldest where none has.
-func (ks *ringKeys) sealing(now time.Time) *ringKey {
+// sealingKey returns the newest key that has settled or, if none has, the oldest.
+func (ks *ringKeys) sealingKey(now time.Time) *ringKey {
 	for _, k := range slices.Backward(ks.all) {
-		if now.Sub(k.created) >= settle {
+		if now.Sub(k.created) >= settleTime {
 			return k
 		}
 	}
 	return ks.all[0]
 }
 
-func (k *ringKey) bind(purpose string) []byte {
+// bindPurpose returns the data that a ciphertext is bound to: the key's id and
+// the purpose.
+func (k *ringKey) bindPurpose(purpose string) []byte {
 	return append(append(make([]byte, 0, ringIDSize+len(purpose)), k.id[:]...), purpose...)
 }
 
-// Open gives back what Seal sealed for this purpose. Whatever is wrong with
-// text, the answer is the same error with CodeInvalid: it says nothing about
-// how close a forger came.
+// Open returns the plaintext that Seal sealed for this purpose. Whatever is wrong
+// with text, the error is the same, with CodeInvalid: it does not reveal how
+// close a forger came.
 func (r *Ring) Open(purpose, text string) ([]byte, error) {
 	if len(text) > maxSealed {
-		return nil, notSealed()
+		return nil, notSealedError()
 	}
 	return r.OpenLong(purpose, text)
 }
 
-// OpenLong is Open for what is long, and comes from where not everybody writes.
+// OpenLong is Open without the limit on the length. Use it only for text from
+// trusted places.
 func (r *Ring) OpenLong(purpose, text string) ([]byte, error) {
-	// One text for one plaintext: strict about the last bits, and about line
-	// breaks, which the decoder would skip.
+	// A plaintext has exactly one text. So be strict about the last bits, and about
+	// line breaks, which the decoder would skip.
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || base64.RawURLEncoding.EncodedLen(len(raw)) != len(text) || len(raw) < ringIDSize {
-		return nil, notSealed()
+		return nil, notSealedError()
 	}
-	k := r.find([ringIDSize]byte(raw))
+	k := r.findKey([ringIDSize]byte(raw))
 	if k == nil {
-		return nil, notSealed()
+		return nil, notSealedError()
 	}
-	plaintext, err := k.aead.Open(nil, nil, raw[ringIDSize:], k.bind(purpose))
+	plaintext, err := k.aead.Open(nil, nil, raw[ringIDSize:], k.bindPurpose(purpose))
 	if err != nil {
-		return nil, notSealed()
+		return nil, notSealedError()
 	}
 	return plaintext, nil
 }
 
-func notSealed() error {
+func notSealedError() error {
 	return junctor.Errorf(junctor.CodeInvalid, "this handle is not valid here: it was changed, is too old, or is from elsewhere")
 }
 
-// find looks a key up; one that is not known may be another replica's, so the
-// store is asked again, though not more often than rereadEvery: anybody can
-// send ids that nobody made.
-func (r *Ring) find(id [ringIDSize]byte) *ringKey {
+// findKey returns the key with an id, or nil. Another replica may have added an
+// unknown key, so the store is read again. It is read at most once per
+// rereadInterval, because anyone can send ids that do not exist.
+func (r *Ring) findKey(id [ringIDSize]byte) *ringKey {
 	if k := r.keys.Load().byID[id]; k != nil {
 		return k
 	}
@@ -81,17 +84,17 @@ func (r *Ring) find(id [ringIDSize]byte) *ringKey {
 	if k := r.keys.Load().byID[id]; k != nil {
 		return k
 	}
-	now := r.opt.Now()
-	if since := now.Sub(r.reread); since >= 0 && since < rereadEvery {
+	now := r.options.Now()
+	if since := now.Sub(r.lastReread); since >= 0 && since < rereadInterval {
 		return nil
 	}
-	r.reread = now
+	r.lastReread = now
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	keys, err := r.read(ctx)
+	keys, err := r.readKeys(ctx)
 	if err != nil || len(keys) == 0 {
-		return nil // the keys that are known stay in use
+		return nil // the known keys stay in use
 	}
-	r.keys.Store(index(keys))
+	r.keys.Store(indexKeys(keys))
 	return r.keys.Load().byID[id]
 }

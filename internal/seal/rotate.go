@@ -7,11 +7,11 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// rewrapPage is how many keys are wrapped again at a time.
-const rewrapPage = 64
+// rewrapBatchSize is how many keys are wrapped again while the keyring is held.
+const rewrapBatchSize = 64
 
-// WrappedKey is a key in the database as rotation sees it: where it belongs,
-// and the master key that has wrapped it.
+// WrappedKey is a wrapped key in the database, as rotation sees it: its place,
+// and the master key that wrapped it.
 type WrappedKey struct {
 	Tenant  junctor.TenantID
 	Record  string
@@ -19,56 +19,57 @@ type WrappedKey struct {
 	KeyID   string
 	Wrapped []byte
 
-	aad []byte // where it is bound otherwise than a data key
+	aad []byte // set if the key is not bound like a data key
 }
 
 // Rewrapper is a table of wrapped keys, ordered by tenant, record and field.
 type Rewrapper interface {
-	// Stale gives the next keys that another master key than keyID has
-	// wrapped, behind the place of after, whose zero value is the beginning.
+	// Stale returns the next keys that were wrapped by another master key than
+	// keyID, after the place of after. Its zero value stands for the beginning.
 	Stale(ctx context.Context, keyID string, after WrappedKey, limit int) ([]WrappedKey, error)
-	// Replace puts now in the place of old, if old is still there: same place,
-	// same key id, same bytes. It says whether it did.
+	// Replace replaces old by now if old is still stored: same place, same key
+	// id, same bytes. It reports whether it did.
 	Replace(ctx context.Context, old, now WrappedKey) (bool, error)
-	// Count says how many keys the master key keyID has wrapped.
+	// Count returns how many keys the master key keyID has wrapped.
 	Count(ctx context.Context, keyID string) (int, error)
 }
 
 // Syncer is a Rewrapper whose writes survive the end of the process at once, but
-// a power cut only after Sync. Where a table is one, rotation calls it before it
-// removes a key: a database that lost its last writes must not find the key to
-// what they replaced gone.
+// a power cut only after Sync. Rotation calls Sync before it removes a master
+// key. Otherwise, a database that lost its last writes could need a key that is
+// gone.
 type Syncer interface {
+	// Sync returns once all earlier writes survive a power cut.
 	Sync(ctx context.Context) error
 }
 
-// Rotation is what a rotation did.
+// Rotation is the result of a rotation.
 type Rotation struct {
 	KeyID     string   `json:"key_id"`           // the current key
 	Rewrapped int      `json:"rewrapped"`        // keys that were wrapped again
-	Broken    int      `json:"broken,omitempty"` // keys that no master key opens; what they seal is to be entered again
-	Removed   []string `json:"removed"`          // old master keys that are no longer on file
-	Unused    []string `json:"unused,omitempty"` // old master keys that can be taken out of JUNCTOR_SEAL_KEY
+	Broken    int      `json:"broken,omitempty"` // keys that no master key opens; their secrets must be entered again
+	Removed   []string `json:"removed"`          // old master keys that were removed from the file
+	Unused    []string `json:"unused,omitempty"` // old master keys that can be removed from JUNCTOR_SEAL_KEY
 }
 
 // Rotate makes a new master key current, wraps all keys of the tables with it,
-// and removes the master keys that nothing needs any more. The tables must be
-// all that this keyring has wrapped. Everything opens at every moment, and if
-// the process dies at any point, what it left is whole: the next Rotate or
-// Resume does the rest.
+// and removes the master keys that nothing needs any more. The tables must
+// contain everything that this keyring has wrapped. Every secret can be opened at
+// every moment. If the process dies at any point, the stored state is consistent,
+// and the next Rotate or Resume continues.
 //
-// Keys from the environment are the operator's to add and to take away. There,
-// Rotate wraps everything with the first one, and refuses when it is the only
-// one.
+// Only the operator can add or remove keys from the environment. With such keys,
+// Rotate wraps everything with the first one; if it is the only one, Rotate
+// returns CodeConflict.
 func (k *Keyring) Rotate(ctx context.Context, tables ...Rewrapper) (Rotation, error) {
 	if len(tables) == 0 {
 		return Rotation{}, junctor.Errorf(junctor.CodeInternal, "a rotation needs the tables whose keys it wraps again")
 	}
 	if k.path != "" {
-		if err := k.alone(ctx, addKey); err != nil {
+		if err := k.changeKeys(ctx, addKey); err != nil {
 			return Rotation{}, err
 		}
-	} else if len(k.set.Load().ids) == 1 {
+	} else if len(k.keySet.Load().fileIDs) == 1 {
 		return Rotation{}, junctor.Errorf(junctor.CodeConflict,
 			"the sealing key comes from JUNCTOR_SEAL_KEY, which only you can change: put a new key and a comma in front of it (new,old), "+
 				"restart, rotate once more, and then take the old key away")
@@ -76,12 +77,12 @@ func (k *Keyring) Rotate(ctx context.Context, tables ...Rewrapper) (Rotation, er
 	return k.Resume(ctx, tables...)
 }
 
-// addKey adds a new current key.
+// addKey returns the keys with a new current key in front.
 func addKey(keys []fileKey) ([]fileKey, error) {
 	text := newKeyText()
 	raw, err := decodeKey(text)
 	if err != nil {
-		return nil, fault(err)
+		return nil, setupError(err)
 	}
 	m, err := newMaster(raw)
 	if err != nil {
@@ -95,15 +96,14 @@ func addKey(keys []fileKey) ([]fileKey, error) {
 	return next, nil
 }
 
-// Resume finishes a rotation that was cut short; where there is none, it does
-// nothing.
+// Resume finishes an interrupted rotation. If there is none, it does nothing.
 func (k *Keyring) Resume(ctx context.Context, tables ...Rewrapper) (Rotation, error) {
 	r := Rotation{Removed: []string{}}
 	if len(tables) == 0 {
 		return r, junctor.Errorf(junctor.CodeInternal, "a rotation needs the tables whose keys it wraps again")
 	}
 	for _, t := range tables {
-		if err := k.rewrap(ctx, t, &r); err != nil {
+		if err := k.rewrapTable(ctx, t, &r); err != nil {
 			return r, err
 		}
 	}
@@ -114,35 +114,37 @@ func (k *Keyring) Resume(ctx context.Context, tables ...Rewrapper) (Rotation, er
 			}
 		}
 	}
-	if err := k.at("before the removal"); err != nil {
+	if err := k.runTestStep("before the removal"); err != nil {
 		return r, err
 	}
-	err := k.retire(ctx, tables, &r)
+	err := k.removeUnusedKeys(ctx, tables, &r)
 	r.KeyID = k.CurrentID()
 	return r, err
 }
 
-// rewrap goes once through a table. Once is enough: since the key became
-// current, nothing was stored under another.
-func (k *Keyring) rewrap(ctx context.Context, t Rewrapper, r *Rotation) error {
+// rewrapTable goes through a table once. That is enough: since the key became
+// current, nothing was stored under another one.
+func (k *Keyring) rewrapTable(ctx context.Context, t Rewrapper, r *Rotation) error {
 	var after WrappedKey
 	for {
-		n, last, err := k.rewrapSome(ctx, t, after, r)
-		if err != nil || n < rewrapPage {
+		n, last, err := k.rewrapBatch(ctx, t, after, r)
+		if err != nil || n < rewrapBatchSize {
 			return err
 		}
 		after = last
 	}
 }
 
-func (k *Keyring) rewrapSome(ctx context.Context, t Rewrapper, after WrappedKey, r *Rotation) (int, WrappedKey, error) {
+// rewrapBatch wraps up to rewrapBatchSize keys after a place again, while it
+// holds the keyring. It returns how many keys it read, and the last of them.
+func (k *Keyring) rewrapBatch(ctx context.Context, t Rewrapper, after WrappedKey, r *Rotation) (int, WrappedKey, error) {
 	release, err := k.Hold(ctx)
 	if err != nil {
 		return 0, after, err
 	}
 	defer release()
-	current := k.set.Load().current
-	page, err := t.Stale(ctx, current.ID(), after, rewrapPage)
+	current := k.keySet.Load().current
+	page, err := t.Stale(ctx, current.ID(), after, rewrapBatchSize)
 	if err != nil {
 		return 0, after, err
 	}
@@ -150,36 +152,36 @@ func (k *Keyring) rewrapSome(ctx context.Context, t Rewrapper, after WrappedKey,
 		after = old
 		aad := old.aad
 		if aad == nil {
-			aad = place("data key", old.Tenant, old.Record, old.Field)
+			aad = bindingFor("data key", old.Tenant, old.Record, old.Field)
 		}
 		key, err := k.Unwrap(old.Wrapped, aad)
 		if err != nil {
-			r.Broken++ // it stays as it is, and so does the key it names
+			r.Broken++ // it stays unchanged, and so does the master key that it names
 			continue
 		}
 		now := old
 		now.KeyID, now.Wrapped = current.ID(), current.Wrap(key, aad)
 		clear(key)
-		if err := k.at("before a key"); err != nil {
+		if err := k.runTestStep("before a key"); err != nil {
 			return 0, after, err
 		}
 		done, err := t.Replace(ctx, old, now)
 		if err != nil {
 			return 0, after, err
 		}
-		if done { // else it was stored anew or deleted meanwhile
+		if done { // otherwise it was replaced or deleted meanwhile
 			r.Rewrapped++
 		}
 	}
 	return len(page), after, nil
 }
 
-// retire removes the master keys that wrap nothing. It counts while nobody can
-// store, so that a count of none stays true.
-func (k *Keyring) retire(ctx context.Context, tables []Rewrapper, r *Rotation) error {
+// removeUnusedKeys removes the master keys that wrap nothing. It counts while no
+// process can store anything, so a count of zero stays true.
+func (k *Keyring) removeUnusedKeys(ctx context.Context, tables []Rewrapper, r *Rotation) error {
 	if k.path == "" {
-		for _, id := range k.set.Load().ids[1:] {
-			n, err := count(ctx, tables, id)
+		for _, id := range k.keySet.Load().fileIDs[1:] {
+			n, err := countWrapped(ctx, tables, id)
 			if err != nil {
 				return err
 			}
@@ -189,13 +191,13 @@ func (k *Keyring) retire(ctx context.Context, tables []Rewrapper, r *Rotation) e
 		}
 		return nil
 	}
-	return k.alone(ctx, func(keys []fileKey) ([]fileKey, error) {
+	return k.changeKeys(ctx, func(keys []fileKey) ([]fileKey, error) {
 		var next []fileKey
 		for _, key := range keys {
 			n := 0
 			if !key.current {
 				var err error
-				if n, err = count(ctx, tables, key.master.ID()); err != nil {
+				if n, err = countWrapped(ctx, tables, key.master.ID()); err != nil {
 					return nil, err
 				}
 			}
@@ -212,7 +214,8 @@ func (k *Keyring) retire(ctx context.Context, tables []Rewrapper, r *Rotation) e
 	})
 }
 
-func count(ctx context.Context, tables []Rewrapper, keyID string) (int, error) {
+// countWrapped returns how many keys of all tables a master key has wrapped.
+func countWrapped(ctx context.Context, tables []Rewrapper, keyID string) (int, error) {
 	sum := 0
 	for _, t := range tables {
 		n, err := t.Count(ctx, keyID)

@@ -7,21 +7,21 @@ import (
 	"log/slog"
 )
 
-// hidden is what a Secret shows of itself.
-const hidden = "***"
+// hiddenText is the only form in which a Secret is printed.
+const hiddenText = "***"
 
-// Secret is a text that does not show itself: however it is printed, logged or
-// marshalled, it is "***". Only Reveal gives it away, so a search for Reveal
-// finds every place where one leaves. It cannot be compared with ==.
+// Secret is a text that does not print itself: printed, logged or marshalled, it
+// is "***". Only Reveal returns the text, so a search for Reveal finds every
+// place where a secret is used. Secrets cannot be compared with ==.
 type Secret struct {
 	_    [0]func() // not comparable
-	text *string   // behind a pointer: fmt prints unexported fields without asking their methods
+	text *string   // a pointer, because fmt prints unexported fields without calling their methods
 }
 
-// NewSecret hides text.
+// NewSecret returns the Secret of a text.
 func NewSecret(text string) Secret { return Secret{text: &text} }
 
-// Reveal gives the text itself.
+// Reveal returns the text itself.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -29,34 +29,34 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// IsZero says whether there is no text.
+// IsZero reports whether the text is empty.
 func (s Secret) IsZero() bool { return s.text == nil || *s.text == "" }
 
-// Equal compares in a time that does not depend on where the texts differ.
+// Equal compares with a text in a time that does not depend on where they differ.
 func (s Secret) Equal(text string) bool {
 	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(text)) == 1
 }
 
 // Format prints "***" for every verb and flag.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hiddenText) }
 
-// String is "***".
-func (Secret) String() string { return hidden }
+// String returns "***".
+func (Secret) String() string { return hiddenText }
 
-// GoString is "***".
-func (Secret) GoString() string { return hidden }
+// GoString returns "***".
+func (Secret) GoString() string { return hiddenText }
 
-// LogValue is "***".
-func (Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
+// LogValue returns "***".
+func (Secret) LogValue() slog.Value { return slog.StringValue(hiddenText) }
 
-// MarshalJSON is "***".
-func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
+// MarshalJSON returns "***".
+func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + hiddenText + `"`), nil }
 
-// MarshalText is "***".
-func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+// MarshalText returns "***".
+func (Secret) MarshalText() ([]byte, error) { return []byte(hiddenText), nil }
 
-// UnmarshalText takes the text: secrets come in by JSON and YAML, and do not
-// go out by them.
+// UnmarshalText sets the text: secrets can be read from JSON and YAML, but are
+// never written to them.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = NewSecret(string(text))
 	return nil

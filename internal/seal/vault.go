@@ -7,20 +7,20 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// SecretStore keeps sealed secrets, a row for each tenant, owner and name, and
-// is the table that rotation goes through: there the owner is called record and
-// the name field.
+// SecretStore keeps sealed secrets, one row per tenant, owner and name. It is
+// also the table that rotation goes through; there the owner is the record and
+// the name is the field.
 type SecretStore interface {
 	Rewrapper
-	// PutSecret adds a row or replaces the sealed members of one that is there.
-	// It sets the times: CreatedAt once, UpdatedAt always.
+	// PutSecret adds a row, or replaces the sealed fields of an existing one. It
+	// sets CreatedAt once and UpdatedAt always.
 	PutSecret(ctx context.Context, s StoredSecret) error
-	// Secret gives one row; CodeNotFound when there is none.
+	// Secret returns one row; CodeNotFound if there is none.
 	Secret(ctx context.Context, tenant junctor.TenantID, owner, name string) (StoredSecret, error)
-	// DeleteSecret removes one row; CodeNotFound when there is none.
+	// DeleteSecret removes one row; CodeNotFound if there is none.
 	DeleteSecret(ctx context.Context, tenant junctor.TenantID, owner, name string) error
-	// Secrets lists the rows of a tenant by owner and name; it may leave out
-	// what is sealed.
+	// Secrets returns the rows of a tenant, by owner and name. It may leave out
+	// the sealed fields.
 	Secrets(ctx context.Context, tenant junctor.TenantID) ([]StoredSecret, error)
 }
 
@@ -34,7 +34,7 @@ type StoredSecret struct {
 	UpdatedAt time.Time
 }
 
-// SecretInfo is what may be known of a stored secret.
+// SecretInfo is the part of a stored secret that is not secret.
 type SecretInfo struct {
 	Owner     string    `json:"owner"`
 	Name      string    `json:"name"`
@@ -42,23 +42,23 @@ type SecretInfo struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// MaxSecret is how many bytes a stored secret may have.
+// MaxSecret is the largest stored secret in bytes.
 const MaxSecret = 64 << 10
 
-// maxSecretName is how long an owner or a name may be.
+// maxSecretName is the longest owner or name in bytes.
 const maxSecretName = 128
 
-// Vault keeps the secrets that people entrust to Junctor, such as the
-// credentials of a server. A secret has an owner (what uses it) and a name.
-// All methods may be called from any goroutine.
+// Vault keeps the secrets that users store in Junctor, such as the credentials of
+// a server. A secret has an owner (the thing that uses it) and a name. All
+// methods may be called from any goroutine.
 type Vault struct {
 	keys  *Keyring
 	store SecretStore
 	ring  ringTable
 }
 
-// NewVault makes a Vault. ring keeps the keys of the Ring that was opened with
-// the same keyring: rotation wraps those again too.
+// NewVault returns a Vault. ring keeps the keys of the Ring that was opened with
+// the same keyring, because rotation wraps those again, too.
 func NewVault(keys *Keyring, store SecretStore, ring RingKeyStore) (*Vault, error) {
 	if keys == nil || store == nil || ring == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "a vault needs a keyring, a store for secrets and the store of the session keys")
@@ -66,7 +66,8 @@ func NewVault(keys *Keyring, store SecretStore, ring RingKeyStore) (*Vault, erro
 	return &Vault{keys: keys, store: store, ring: ringTable{ring}}, nil
 }
 
-// Put seals and stores a secret, in the place of what was there.
+// Put seals and stores a secret. It replaces an earlier one of the same owner and
+// name.
 func (v *Vault) Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s Secret) error {
 	if err := checkPlace(tenant, owner, name); err != nil {
 		return err
@@ -89,8 +90,8 @@ func (v *Vault) Put(ctx context.Context, tenant junctor.TenantID, owner, name st
 	return v.store.PutSecret(ctx, StoredSecret{Tenant: tenant, Owner: owner, Name: name, Sealed: sealed})
 }
 
-// Get opens a secret. ok is false when there is none; one that is there and
-// does not open is an error.
+// Get opens a secret. ok is false if there is none. A secret that exists but
+// cannot be opened is an error with CodeUnavailable.
 func (v *Vault) Get(ctx context.Context, tenant junctor.TenantID, owner, name string) (s Secret, ok bool, err error) {
 	row, err := v.store.Secret(ctx, tenant, owner, name)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
@@ -101,7 +102,7 @@ func (v *Vault) Get(ctx context.Context, tenant junctor.TenantID, owner, name st
 	}
 	plaintext, err := v.keys.Open(tenant, owner, name, row.Sealed)
 	if err != nil {
-		// Nothing is wrong with the request: the stored state does not serve.
+		// The request is fine; the stored state is not usable.
 		return Secret{}, false, &junctor.Error{
 			Code: junctor.CodeUnavailable, Message: "the secret " + owner + "/" + name + " does not open: " + junctor.AsError(err).Message, Cause: err,
 		}
@@ -109,12 +110,12 @@ func (v *Vault) Get(ctx context.Context, tenant junctor.TenantID, owner, name st
 	return NewSecret(string(plaintext)), true, nil
 }
 
-// Delete forgets a secret; CodeNotFound when there is none.
+// Delete removes a secret; CodeNotFound if there is none.
 func (v *Vault) Delete(ctx context.Context, tenant junctor.TenantID, owner, name string) error {
 	return v.store.DeleteSecret(ctx, tenant, owner, name)
 }
 
-// List says which secrets there are, and opens none.
+// List returns a tenant's secrets without opening them.
 func (v *Vault) List(ctx context.Context, tenant junctor.TenantID) ([]SecretInfo, error) {
 	rows, err := v.store.Secrets(ctx, tenant)
 	if err != nil {
@@ -122,26 +123,25 @@ func (v *Vault) List(ctx context.Context, tenant junctor.TenantID) ([]SecretInfo
 	}
 	out := make([]SecretInfo, len(rows))
 	for i, r := range rows {
-		out[i] = r.info()
+		out[i] = r.toInfo()
 	}
 	return out, nil
 }
 
-// Info says what may be known of one secret, and does not open it; CodeNotFound
-// when there is none.
+// Info describes one secret without opening it; CodeNotFound if there is none.
 func (v *Vault) Info(ctx context.Context, tenant junctor.TenantID, owner, name string) (SecretInfo, error) {
 	row, err := v.store.Secret(ctx, tenant, owner, name)
-	return row.info(), err
+	return row.toInfo(), err
 }
 
-func (r StoredSecret) info() SecretInfo {
+func (r StoredSecret) toInfo() SecretInfo {
 	return SecretInfo{Owner: r.Owner, Name: r.Name, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
-// Keys names the key that secrets are sealed under now, and all that they are opened
-// with. Names say nothing of the keys, and are the same wherever a key is.
+// Keys returns the id of the key that seals secrets now, and the ids of all keys
+// that open them. The ids reveal nothing about the keys.
 func (v *Vault) Keys(ctx context.Context) (current string, all []string, err error) {
-	release, err := v.keys.Hold(ctx) // as others have left the file
+	release, err := v.keys.Hold(ctx) // also reads keys that another process added
 	if err != nil {
 		return "", nil, err
 	}
@@ -149,23 +149,24 @@ func (v *Vault) Keys(ctx context.Context) (current string, all []string, err err
 	return v.keys.CurrentID(), v.keys.IDs(), nil
 }
 
-// Rotate gives the keyring a new current key and wraps everything with it.
+// Rotate adds a new current key to the keyring and wraps everything with it.
 func (v *Vault) Rotate(ctx context.Context) (Rotation, error) {
 	return v.keys.Rotate(ctx, v.store, v.ring)
 }
 
-// Resume finishes a rotation that was cut short. Call it after a start, beside
-// everything else: nothing waits for it.
+// Resume finishes an interrupted rotation. Call it after a start, in the
+// background: nothing waits for it.
 func (v *Vault) Resume(ctx context.Context) (Rotation, error) {
 	return v.keys.Resume(ctx, v.store, v.ring)
 }
 
+// checkPlace checks the owner and name of a secret before it is stored.
 func checkPlace(tenant junctor.TenantID, owner, name string) error {
 	if tenant == "" {
 		return junctor.Errorf(junctor.CodeInternal, "a secret without a tenant")
 	}
 	for _, part := range []struct{ what, text string }{{"owner", owner}, {"name", name}} {
-		if !validName(part.text) {
+		if !isValidSecretName(part.text) {
 			return junctor.Errorf(junctor.CodeInvalid,
 				"the %s of a secret is 1 to %d letters, digits or . _ : @ - and begins with a letter or digit", part.what, maxSecretName)
 		}
@@ -173,7 +174,8 @@ func checkPlace(tenant junctor.TenantID, owner, name string) error {
 	return nil
 }
 
-func validName(s string) bool {
+// isValidSecretName reports whether s can be an owner or a name.
+func isValidSecretName(s string) bool {
 	if s == "" || len(s) > maxSecretName {
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Keys of log attributes. One thing has one key, wherever it is logged.
+// The keys of log attributes. One thing has the same key wherever it is logged.
 const (
 	KeyAddress  = "address"
 	KeyCall     = "call_id"
@@ -28,8 +28,8 @@ const (
 	KeyVersion  = "version"
 )
 
-// Err is the attribute for an error: its message, and for an Error its code and
-// the cause that people are not shown.
+// Err returns the attribute for an error: its message and, for a junctor.Error,
+// its code and the cause that users are not shown.
 func Err(err error) slog.Attr {
 	if err == nil {
 		return slog.Attr{}

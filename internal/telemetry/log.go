@@ -1,7 +1,3 @@
-// Package telemetry is how an instance tells what it does: log, metrics and
-// traces. It is ground: app makes the three and hands them to the doors and
-// guard, which count and trace each call through handles that were resolved
-// when its route was made. Nothing here is global.
 package telemetry
 
 import (
@@ -12,8 +8,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// NewLogger makes the logger of an instance. level is debug, info, warn or
-// error; format is text or json; "" is info and text.
+// NewLogger returns the logger of an instance. level is debug, info (default),
+// warn or error. format is text (default) or json. Any other value is
+// CodeInvalid.
 func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	opt := &slog.HandlerOptions{}
 	switch strings.ToLower(level) {

@@ -12,41 +12,41 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// DefaultMaxNames is how many tool names become labels where nothing else is
-// said. Each costs about 15 series once it has been called.
+// DefaultMaxNames is the default of MetricsOptions.MaxNames. Each name costs
+// about 15 series once its tool was called.
 const DefaultMaxNames = 1000
 
-// other is the label of all names past the cap.
-const other = "other"
+// otherName is the label of all names beyond the limit.
+const otherName = "other"
 
-// MetricsOptions says what an instance's metrics are about.
+// MetricsOptions configure the metrics of an instance.
 type MetricsOptions struct {
 	Version   string // of the binary
 	GoVersion string
-	MaxNames  int // tool names that get a label of their own; 0 is DefaultMaxNames
+	MaxNames  int // tool names with their own label; default DefaultMaxNames
 }
 
-// Metrics are the numbers of one instance, in a registry of its own. All
-// methods may be called from any goroutine.
+// Metrics are the metrics of one instance, in its own registry. All methods may
+// be called from any goroutine.
 type Metrics struct {
-	registry *prometheus.Registry
-	calls    *prometheus.CounterVec
-	duration *prometheus.HistogramVec
-	unauth   prometheus.Counter
-	attempts *prometheus.CounterVec
-	files    *prometheus.CounterVec
-	attempt  prometheus.Histogram
-	unread   prometheus.Counter
+	registry          *prometheus.Registry
+	calls             *prometheus.CounterVec
+	duration          *prometheus.HistogramVec
+	unauthenticated   prometheus.Counter
+	attempts          *prometheus.CounterVec
+	fileFailures      *prometheus.CounterVec
+	attemptDuration   prometheus.Histogram
+	queueReadFailures prometheus.Counter
 
-	mu       sync.Mutex
-	maxNames int
-	adhoc    int // of those names, the ones of endpoints that are no registered servers
-	routes   map[string]*Route
-	rest     *Route
+	mu         sync.Mutex
+	maxNames   int
+	adhocNames int // of the names in routes, those of endpoints that are no registered servers
+	routes     map[string]*Route
+	otherRoute *Route // of all names beyond the limit
 }
 
-// NewMetrics makes the metrics and registers them, with those of the Go runtime
-// and the process.
+// NewMetrics returns the metrics and registers them, together with those of the
+// Go runtime and the process.
 func NewMetrics(opt MetricsOptions) *Metrics {
 	if opt.MaxNames <= 0 {
 		opt.MaxNames = DefaultMaxNames
@@ -62,20 +62,20 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 			Name: "mcp_call_duration_seconds", Help: "How long calls took, by tool.",
 			Buckets: []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30},
 		}, []string{"tool_name"}),
-		unauth: prometheus.NewCounter(prometheus.CounterOpts{
+		unauthenticated: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "junctor_unauthenticated_total", Help: "Requests without a valid credential.",
 		}),
 	}
-	m.files = prometheus.NewCounterVec(prometheus.CounterOpts{
+	m.fileFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "verify_failures_total", Help: "Files of events that were not believed, by kind: hash, contradiction, unusable, unreachable.",
 	}, []string{"kind"})
 	m.attempts = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "delivery_attempts_total", Help: "Attempts to deliver an event, by outcome: delivered, or what went wrong.",
 	}, []string{"outcome"})
-	m.attempt = prometheus.NewHistogram(prometheus.HistogramOpts{
+	m.attemptDuration = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "delivery_attempt_duration_seconds", Help: "How long attempts to deliver an event took.", Buckets: []float64{.01, .1, .5, 1, 5, 10, 30},
 	})
-	m.unread = prometheus.NewCounter(prometheus.CounterOpts{
+	m.queueReadFailures = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "queue_read_failures_total", Help: "How often the figures of the queue could not be read: queue_depth, job_oldest_ready_seconds and breaker_state are absent then.",
 	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -83,22 +83,22 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 		ConstLabels: prometheus.Labels{"version": opt.Version, "go_version": opt.GoVersion},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.calls, m.duration, m.unauth, m.attempts, m.attempt, m.files, m.unread, build,
+	m.registry.MustRegister(m.calls, m.duration, m.unauthenticated, m.attempts, m.attemptDuration, m.fileFailures, m.queueReadFailures, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.rest = m.newRoute(other)
+	m.otherRoute = m.newRoute(otherName)
 	return m
 }
 
-// Handler answers with the metrics in the form that Prometheus reads.
+// Handler serves the metrics in the format of Prometheus.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Unauthenticated counts a request that no credential came with, or a wrong one.
-func (m *Metrics) Unauthenticated() { m.unauth.Inc() }
+// Unauthenticated counts a request without a valid credential.
+func (m *Metrics) Unauthenticated() { m.unauthenticated.Inc() }
 
-// Gauge adds a number that is asked for whenever the metrics are read. A name may
-// be added once.
+// Gauge adds a gauge that is read whenever the metrics are read. Adding a name
+// twice is an error.
 func (m *Metrics) Gauge(name, help string, read func() float64) error {
 	err := m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 	if err != nil {
@@ -107,35 +107,35 @@ func (m *Metrics) Gauge(name, help string, read func() float64) error {
 	return nil
 }
 
-// FileFailed counts a file of an event that was not believed.
-func (m *Metrics) FileFailed(kind string) { m.files.WithLabelValues(kind).Inc() }
+// FileFailed counts a file of an event that failed verification.
+func (m *Metrics) FileFailed(kind string) { m.fileFailures.WithLabelValues(kind).Inc() }
 
 // QueueUnread counts that the figures of the queue could not be read.
-func (m *Metrics) QueueUnread() { m.unread.Inc() }
+func (m *Metrics) QueueUnread() { m.queueReadFailures.Inc() }
 
 // Attempt counts an attempt to deliver an event.
 func (m *Metrics) Attempt(outcome string, took time.Duration) {
 	m.attempts.WithLabelValues(outcome).Inc()
-	m.attempt.Observe(took.Seconds())
+	m.attemptDuration.Observe(took.Seconds())
 }
 
-// Collect adds numbers that are asked for together whenever the metrics are
-// read; label may be "".
+// Collect adds gauges that are read together whenever the metrics are read. read
+// calls set for each of them; label may be "".
 func (m *Metrics) Collect(read func(set func(name, help, label, value string, number float64))) error {
-	if err := m.registry.Register(collector(read)); err != nil {
+	if err := m.registry.Register(gaugeCollector(read)); err != nil {
 		return junctor.Errorf(junctor.CodeInternal, "metrics cannot be added: %w", err)
 	}
 	return nil
 }
 
-// collector gives gauges as they are read.
-type collector func(set func(name, help, label, value string, number float64))
+// gaugeCollector is a prometheus.Collector of the gauges that a function sets.
+type gaugeCollector func(set func(name, help, label, value string, number float64))
 
-// Describe implements prometheus.Collector: what it gives is not said before.
-func (c collector) Describe(chan<- *prometheus.Desc) {}
+// Describe implements prometheus.Collector. The metrics are not known in advance.
+func (c gaugeCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (c collector) Collect(to chan<- prometheus.Metric) {
+func (c gaugeCollector) Collect(to chan<- prometheus.Metric) {
 	c(func(name, help, label, value string, number float64) {
 		var labels, values []string
 		if label != "" {

@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 )
 
-// Panic is the attribute for what a recovered panic held: the fault itself where
-// it is Go's own, such as an index out of range, and only its type otherwise. A
-// panic of somebody's tool may hold what the caller sent.
+// Panic returns the attribute for a recovered panic: the fault itself if it is
+// one of Go's own, such as an index out of range, and otherwise only its type.
+// The value of another panic may contain data that the caller sent.
 func Panic(p any) slog.Attr {
 	text := fmt.Sprintf("%T", p)
 	if e, ok := p.(runtime.Error); ok {

@@ -10,15 +10,16 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// statuses are the ends a call can have, in the order of Route.ended. An end
-// that is none of them counts as error.
-func statuses() [8]junctor.Status {
+// listStatuses returns the statuses of an ended call, in the order of
+// Route.endedCalls. Any other status counts as error.
+func listStatuses() [8]junctor.Status {
 	return [8]junctor.Status{
 		junctor.StatusError, junctor.StatusSuccess, junctor.StatusTimeout, junctor.StatusCanceled,
 		junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid, junctor.StatusLapsed,
 	}
 }
 
+// statusIndex returns the position of a status in listStatuses.
 func statusIndex(s junctor.Status) int {
 	switch s {
 	case junctor.StatusSuccess:
@@ -40,30 +41,33 @@ func statusIndex(s junctor.Status) int {
 	return 0
 }
 
-// adhocShare is which part of the names may be those of endpoints that are no
-// registered servers: callers choose those names, and must not use up the others'.
+// adhocShare limits the names of endpoints that are no registered servers to
+// 1/adhocShare of all names. Callers choose those names, and must not use up the
+// labels of the others.
 const adhocShare = 5
 
-// IsAdhoc says whether a name is that of a tool at an endpoint that is no registered
-// server.
+// IsAdhoc reports whether a name is that of a tool at an endpoint that is no
+// registered server.
 func IsAdhoc(tool string) bool { return strings.HasPrefix(tool, junctor.AdhocServer+"__") }
 
-// Other says that the names past the cap share it.
-func (r *Route) Other() bool { return r.name == other }
+// Other reports whether the route is the one that all names beyond the limit
+// share.
+func (r *Route) Other() bool { return r.name == otherName }
 
-// Route counts the calls of one tool. Keep it with the tool: it costs a lock
-// to find, and nothing to use.
+// Route counts the calls of one tool. Keep it with the tool: finding it takes a
+// lock, using it does not.
 type Route struct {
 	metrics *Metrics
 	name    string
-	// Resolved when first needed: a tool that nobody calls has no series, and
-	// one that never fails has no series of failures.
-	ended    [8]atomic.Pointer[prometheus.Counter]
-	duration atomic.Pointer[prometheus.Observer]
+	// The counters are resolved when they are first needed. So a tool that is
+	// never called has no series, and a tool that never fails has no series of
+	// failures.
+	endedCalls [8]atomic.Pointer[prometheus.Counter]
+	duration   atomic.Pointer[prometheus.Observer]
 }
 
-// Route gives the handle of a tool, by its exposed name. Equal names share one.
-// Names past the cap share the one of "other".
+// Route returns the route of a tool by its exposed name. Equal names share one.
+// Names beyond the limit share the route "other".
 func (m *Metrics) Route(tool string) *Route {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,28 +75,29 @@ func (m *Metrics) Route(tool string) *Route {
 		return r
 	}
 	adhoc := IsAdhoc(tool)
-	if tool == other || len(m.routes) >= m.maxNames || adhoc && m.adhoc >= m.maxNames/adhocShare {
-		return m.rest
+	if tool == otherName || len(m.routes) >= m.maxNames || adhoc && m.adhocNames >= m.maxNames/adhocShare {
+		return m.otherRoute
 	}
 	if adhoc {
-		m.adhoc++
+		m.adhocNames++
 	}
 	r := m.newRoute(tool)
 	m.routes[tool] = r
 	return r
 }
 
+// newRoute returns a route without series.
 func (m *Metrics) newRoute(name string) *Route { return &Route{metrics: m, name: name} }
 
 // Done counts one call that ended. It neither looks up a label nor allocates,
-// but for the first call of each status.
+// except for the first call of each status.
 func (r *Route) Done(status junctor.Status, d time.Duration) {
 	i := statusIndex(status)
-	counter := r.ended[i].Load()
+	counter := r.endedCalls[i].Load()
 	if counter == nil {
-		c := r.metrics.calls.WithLabelValues(r.name, string(statuses()[i]))
+		c := r.metrics.calls.WithLabelValues(r.name, string(listStatuses()[i]))
 		counter = &c
-		r.ended[i].Store(counter)
+		r.endedCalls[i].Store(counter)
 	}
 	(*counter).Inc()
 

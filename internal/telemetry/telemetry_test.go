@@ -241,8 +241,8 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-// collector takes spans over OTLP/HTTP and remembers the requests.
-func collector(t *testing.T, status int) (url string, client *http.Client, got func() []string) {
+// gaugeCollector takes spans over OTLP/HTTP and remembers the requests.
+func gaugeCollector(t *testing.T, status int) (url string, client *http.Client, got func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var paths []string
@@ -273,7 +273,7 @@ func TestTracing(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			url, client, got := collector(t, tt.status)
+			url, client, got := gaugeCollector(t, tt.status)
 			var out bytes.Buffer
 			shutdown, tracer, err := telemetry.Tracing(t.Context(), telemetry.TracingOptions{
 				Endpoint: url + tt.path, Client: client, Logger: slog.New(slog.NewTextHandler(&out, nil)), Version: "1",

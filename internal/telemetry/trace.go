@@ -17,20 +17,22 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// TracingOptions says where traces go.
+// TracingOptions say where traces are sent.
 type TracingOptions struct {
-	Endpoint string       // URL of an OTLP/HTTP collector; "" is no tracing. Without a path it gets /v1/traces.
-	Client   *http.Client // reaches the endpoint; comes from egress
-	Logger   *slog.Logger // told when the collector does not take the spans
+	// URL of an OTLP/HTTP collector; "" disables tracing. Without a path it gets
+	// /v1/traces.
+	Endpoint string
+	Client   *http.Client // reaches the endpoint; comes from internal/egress
+	Logger   *slog.Logger // receives a warning if the collector refuses spans
 	Version  string       // of the binary
 }
 
 // Tracing starts tracing. Without an endpoint the tracer does nothing, at no
-// cost, and shutdown is empty; otherwise shutdown sends what is left and must
-// be called.
+// cost, and shutdown is empty. Otherwise the caller must call shutdown, which
+// sends the remaining spans.
 func Tracing(ctx context.Context, opt TracingOptions) (shutdown func(context.Context) error, tracer trace.Tracer, err error) {
 	if opt.Endpoint == "" {
-		return func(context.Context) error { return nil }, off{}, nil
+		return func(context.Context) error { return nil }, disabledTracer{}, nil
 	}
 	if opt.Client == nil || opt.Logger == nil {
 		return nil, nil, junctor.Errorf(junctor.CodeInternal, "tracing needs an HTTP client and a logger")
@@ -56,9 +58,9 @@ func Tracing(ctx context.Context, opt TracingOptions) (shutdown func(context.Con
 	return provider.Shutdown, provider.Tracer("github.com/junctor-mcp/junctor"), nil
 }
 
-// Extract puts the trace that a caller is part of into ctx, from the members
-// traceparent and tracestate of a request's _meta, which are as the W3C has
-// them. What is not valid is left out.
+// Extract returns ctx with the trace of a caller, from the members traceparent
+// and tracestate of a request's _meta (W3C Trace Context). Invalid values are
+// ignored.
 func Extract(ctx context.Context, traceparent, tracestate string) context.Context {
 	if traceparent == "" {
 		return ctx
@@ -69,21 +71,21 @@ func Extract(ctx context.Context, traceparent, tracestate string) context.Contex
 	})
 }
 
-// Inject gives the trace that ctx is part of as Extract takes it; "" and "" where
-// there is none.
+// Inject returns the trace of ctx in the form that Extract accepts; two empty
+// strings if there is none.
 func Inject(ctx context.Context) (traceparent, tracestate string) {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return carrier["traceparent"], carrier["tracestate"]
 }
 
-// Carry gives ctx the trace that from is part of, and nothing else of it.
+// Carry returns ctx with the trace of from, and nothing else of it.
 func Carry(from, ctx context.Context) context.Context {
 	return trace.ContextWithSpanContext(ctx, trace.SpanContextFromContext(from))
 }
 
-// Received takes the trace that a caller is part of from the headers of its
-// requests, for those that name none in _meta.
+// Received takes the trace of a caller from the headers of its requests, for
+// requests without one in _meta.
 func Received(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if parent := r.Header.Get("Traceparent"); parent != "" {
@@ -93,22 +95,23 @@ func Received(next http.Handler) http.Handler {
 	})
 }
 
-// off is the tracer for when nobody looks. Unlike the library's own it leaves
-// the context as it is, and so allocates nothing.
-type off struct{ noop.Tracer }
+// disabledTracer is the tracer without an endpoint. Unlike the library's own, it
+// returns the context unchanged, so it allocates nothing.
+type disabledTracer struct{ noop.Tracer }
 
-// Start gives ctx back, with a span that does nothing.
-func (off) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
+// Start returns ctx and a span that does nothing.
+func (disabledTracer) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
 	return ctx, noop.Span{}
 }
 
-// exportLogger sends failures to our log; the library would send them to a
-// global one. Lost spans are no reason to fail anything.
+// exportLogger logs failed exports to our log; the library would use a global
+// one. Lost spans never fail anything.
 type exportLogger struct {
 	sdk.SpanExporter
 	log *slog.Logger
 }
 
+// ExportSpans implements sdk.SpanExporter. It logs an error and returns nil.
 func (e *exportLogger) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
 		e.log.WarnContext(ctx, "traces were not delivered", slog.Int("spans", len(spans)), Err(err))

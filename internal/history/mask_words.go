@@ -1,0 +1,39 @@
+package history
+
+import "strings"
+
+// Suspects returns the positions of the words of a command that look like a
+// secret, or that follow an option whose name announces one. If in doubt, it
+// treats a word as a secret.
+func Suspects(words []string) []int {
+	var out []int
+	for i, masked := range MaskWords(words, redactedMark) {
+		if masked != words[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// MaskWords returns the words of a command with mask in place of every secret
+// that Suspects finds. Of a word such as --token=abc it replaces only the value,
+// so that the option stays readable.
+func MaskWords(words []string, mask string) []string {
+	found := newDetector()
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = word
+		if text, secret := found.cleanText(nil, []byte(word), classifySecretName); secret {
+			out[i] = strings.ReplaceAll(string(text), redactedMark, mask)
+		} else if name, value, ok := strings.Cut(word, "="); ok && value != "" && classifySecretName([]byte(name)) != notSecret {
+			out[i] = name + "=" + mask // cleanText skips texts that are this short
+		}
+		if i > 0 && !strings.HasPrefix(word, "-") {
+			option, ok := strings.CutPrefix(words[i-1], "-")
+			if ok && !strings.Contains(option, "=") && classifySecretName([]byte(option)) != notSecret {
+				out[i] = mask
+			}
+		}
+	}
+	return out
+}
