@@ -38,8 +38,8 @@ type Mux interface {
 
 // Routes puts the door up.
 func (c *Completions) Routes(mux Mux) {
-	mux.HandleFunc("POST /a/{agent}/v1/chat/completions", c.complete)
-	mux.HandleFunc("GET /a/{agent}/v1/models", c.models)
+	mux.HandleFunc("POST /a/{agent}/v1/chat/completions", c.serveCompletion)
+	mux.HandleFunc("GET /a/{agent}/v1/models", c.serveModels)
 }
 
 type completionRequest struct {
@@ -73,12 +73,12 @@ type completionUsage struct {
 	Total      int `json:"total_tokens"`
 }
 
-func usageOf(end agent.End) *completionUsage {
+func newCompletionUsage(end agent.End) *completionUsage {
 	return &completionUsage{end.Usage.Input, end.Usage.Output, end.Usage.Total()}
 }
 
-// mind is the agent that the path names, for whoever asks.
-func (c *Completions) mind(r *http.Request) (agent.Turn, error) {
+// loadTurn is the agent that the path names, for whoever asks.
+func (c *Completions) loadTurn(r *http.Request) (agent.Turn, error) {
 	p, err := c.Authenticate(r)
 	if err != nil {
 		return agent.Turn{}, err
@@ -89,42 +89,42 @@ func (c *Completions) mind(r *http.Request) (agent.Turn, error) {
 	return c.Mind(r.Context(), p, r.PathValue("agent"))
 }
 
-func (c *Completions) models(w http.ResponseWriter, r *http.Request) {
-	if _, err := c.mind(r); err != nil {
-		refuse(w, err)
+func (c *Completions) serveModels(w http.ResponseWriter, r *http.Request) {
+	if _, err := c.loadTurn(r); err != nil {
+		writeError(w, err)
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": r.PathValue("agent"), "object": "model", "created": c.Now().Unix(), "owned_by": "junctor"}}})
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": r.PathValue("agent"), "object": "model", "created": c.Now().Unix(), "owned_by": "junctor"}}})
 }
 
-func (c *Completions) complete(w http.ResponseWriter, r *http.Request) {
-	turn, err := c.mind(r)
+func (c *Completions) serveCompletion(w http.ResponseWriter, r *http.Request) {
+	turn, err := c.loadTurn(r)
 	var in completionRequest
 	if err == nil {
-		in, err = c.read(w, r, &turn)
+		in, err = c.readRequest(w, r, &turn)
 	}
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
 	head := completion{ID: "chatcmpl-" + c.NewID(), Object: "chat.completion", Created: c.Now().Unix(), Model: r.PathValue("agent")}
 	if in.Stream {
 		head.Object = "chat.completion.chunk"
-		stream(w, r, turn, head, in.StreamOptions.IncludeUsage)
+		streamCompletion(w, r, turn, head, in.StreamOptions.IncludeUsage)
 		return
 	}
 	end := agent.Run(r.Context(), turn, func(agent.Event) {})
 	if end.Outcome == agent.Failed || end.Outcome == agent.Cancelled {
-		refuse(w, junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason))
+		writeError(w, junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason))
 		return
 	}
-	head.Choices = []any{map[string]any{"index": 0, "finish_reason": finish(end), "logprobs": nil, "message": map[string]any{"role": "assistant", "content": end.Text(), "refusal": nil}}}
-	head.Usage = usageOf(end)
-	answer(w, http.StatusOK, head)
+	head.Choices = []any{map[string]any{"index": 0, "finish_reason": finishReason(end), "logprobs": nil, "message": map[string]any{"role": "assistant", "content": end.Text(), "refusal": nil}}}
+	head.Usage = newCompletionUsage(end)
+	writeJSON(w, http.StatusOK, head)
 }
 
-// read puts the conversation of a request into a turn.
-func (c *Completions) read(w http.ResponseWriter, r *http.Request, turn *agent.Turn) (completionRequest, error) {
+// readRequest puts the conversation of a request into a turn.
+func (c *Completions) readRequest(w http.ResponseWriter, r *http.Request, turn *agent.Turn) (completionRequest, error) {
 	var in completionRequest
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, c.MaxBody))
 	if refusal, ok := errors.AsType[*junctor.Error](err); ok { // too many bytes are in flight: the client may try again
@@ -166,16 +166,16 @@ func (c *Completions) read(w http.ResponseWriter, r *http.Request, turn *agent.T
 	return in, nil
 }
 
-func finish(end agent.End) string {
+func finishReason(end agent.End) string {
 	if end.Outcome == agent.Limit {
 		return "length"
 	}
 	return "stop"
 }
 
-// stream tells an answer as it is given. What an agent says between its calls
+// streamCompletion tells an answer as it is given. What an agent says between its calls
 // is part of it, as there is no other place for it.
-func stream(w http.ResponseWriter, r *http.Request, turn agent.Turn, head completion, usage bool) {
+func streamCompletion(w http.ResponseWriter, r *http.Request, turn agent.Turn, head completion, usage bool) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -206,27 +206,27 @@ func stream(w http.ResponseWriter, r *http.Request, turn agent.Turn, head comple
 		}
 	})
 	if end.Outcome == agent.Failed || end.Outcome == agent.Cancelled {
-		send(fault(junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason)))
+		send(encodeError(junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason)))
 		return
 	}
-	chunk(map[string]any{}, finish(end))
+	chunk(map[string]any{}, finishReason(end))
 	if usage {
-		head.Choices, head.Usage = []any{}, usageOf(end)
+		head.Choices, head.Usage = []any{}, newCompletionUsage(end)
 		send(head)
 	}
 	_, _ = w.Write([]byte("data: [DONE]\n\n"))
 	_ = out.Flush()
 }
 
-func answer(w http.ResponseWriter, status int, v any) {
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // the client has gone, and with it who could be told
 }
 
-// fault is an error in the words of chat completions.
-func fault(err error) map[string]any {
+// encodeError is an error in the words of chat completions.
+func encodeError(err error) map[string]any {
 	e := junctor.AsError(err)
 	kind := "invalid_request_error"
 	switch e.Code { //nolint:exhaustive // the others are the request's
@@ -238,8 +238,8 @@ func fault(err error) map[string]any {
 	return map[string]any{"error": map[string]any{"message": e.Message, "type": kind, "param": nil, "code": e.Code}}
 }
 
-// refuse answers with an error.
-func refuse(w http.ResponseWriter, err error) {
+// writeError answers with an error.
+func writeError(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	if e, ok := errors.AsType[*junctor.Error](err); ok {
 		status = map[junctor.Code]int{
@@ -254,5 +254,5 @@ func refuse(w http.ResponseWriter, err error) {
 	if status == 0 {
 		status = http.StatusInternalServerError
 	}
-	answer(w, status, fault(err))
+	writeJSON(w, status, encodeError(err))
 }

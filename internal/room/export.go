@@ -19,18 +19,18 @@ type Exported struct {
 
 // Export gives a room whole.
 func (r *Rooms) Export(ctx context.Context, p *junctor.Principal, id string) (Exported, error) {
-	w, err := r.enter(ctx, p, id)
+	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return Exported{}, err
 	}
 	out := Exported{Workspace: w, Messages: []junctor.Message{}}
 	for before := ""; ; {
-		page, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Before: before, Limit: storyLength})
+		page, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Before: before, Limit: maxHistoryMessages})
 		if err != nil {
 			return out, err
 		}
 		out.Messages = slices.Concat(page, out.Messages)
-		if len(page) < storyLength {
+		if len(page) < maxHistoryMessages {
 			return out, nil
 		}
 		before = page[0].ID
@@ -47,7 +47,7 @@ func (e *Exported) Markdown() string {
 		if m.Text != "" {
 			fmt.Fprintf(&b, "\n%s\n", m.Text)
 		}
-		for _, s := range shown(m) {
+		for _, s := range decodeSurfaces(m) {
 			fmt.Fprintf(&b, "\n*%s*\n", s.Describe())
 		}
 		for j := range m.Calls {

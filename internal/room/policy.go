@@ -8,34 +8,34 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// all is the name that addresses every agent of a room.
-const all = "all"
+// mentionAll is the name that addresses every agent of a room.
+const mentionAll = "all"
 
-// mentions gives the agents that a text addresses with @name, in the order of
+// findMentions gives the agents that a text addresses with @name, in the order of
 // the text; @all is all of them. A name ends where no letter of a name follows,
 // and an at sign inside a word, as in an address of mail, is none.
-func mentions(text string, agents []string) []string {
+func findMentions(text string, agents []string) []string {
 	var found []string
 	for i := range len(text) {
-		if text[i] != '@' || i > 0 && inWord(text[:i]) {
+		if text[i] != '@' || i > 0 && endsInWord(text[:i]) {
 			continue
 		}
 		end := i + 1
-		for end < len(text) && nameByte(text[end]) {
+		for end < len(text) && isNameByte(text[end]) {
 			end++
 		}
 		switch name := strings.ToLower(strings.TrimRight(text[i+1:end], "-")); {
-		case name == all:
+		case name == mentionAll:
 			found = append(found, agents...)
 		case slices.Contains(agents, name):
 			found = append(found, name)
 		}
 	}
-	return unique(found)
+	return removeDuplicates(found)
 }
 
-// inWord says whether a text ends inside a word.
-func inWord(before string) bool {
+// endsInWord says whether a text ends inside a word.
+func endsInWord(before string) bool {
 	last := rune(0)
 	for _, r := range before[max(0, len(before)-4):] {
 		last = r
@@ -43,12 +43,12 @@ func inWord(before string) bool {
 	return unicode.IsLetter(last) || unicode.IsDigit(last) || last == '_' || last == '@'
 }
 
-func nameByte(b byte) bool {
+func isNameByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-'
 }
 
-// unique leaves out what stood there before.
-func unique(names []string) []string {
+// removeDuplicates leaves out what stood there before.
+func removeDuplicates(names []string) []string {
 	var out []string
 	for _, n := range names {
 		if !slices.Contains(out, n) {
@@ -58,18 +58,18 @@ func unique(names []string) []string {
 	return out
 }
 
-// card is what a router knows of an agent.
-type card struct {
-	name  string
-	about string // title, role and tools, in words
+// agentSummary is what a router knows of an agent.
+type agentSummary struct {
+	name        string
+	description string // title, role and tools, in words
 }
 
-// speakers says which agents answer a message, in their order: those that it
+// chooseSpeakers says which agents answer a message, in their order: those that it
 // names, else as the policy has it. lastly is the agent that spoke last, ""
 // where none did; cards is asked by a router alone.
-func speakers(w *junctor.Workspace, text, lastly string, cards func() []card) []string {
+func chooseSpeakers(w *junctor.Workspace, text, lastly string, cards func() []agentSummary) []string {
 	agents := w.Agents()
-	if named := mentions(text, agents); len(named) > 0 {
+	if named := findMentions(text, agents); len(named) > 0 {
 		return named
 	}
 	if len(agents) < 2 {
@@ -81,21 +81,21 @@ func speakers(w *junctor.Workspace, text, lastly string, cards func() []card) []
 	case junctor.PolicyRoundRobin:
 		return []string{agents[(slices.Index(agents, lastly)+1)%len(agents)]}
 	case junctor.PolicyRouter:
-		return []string{route(text, lastly, agents, cards())}
+		return []string{routeMessage(text, lastly, agents, cards())}
 	case junctor.PolicyAddressed:
 	}
 	return nil
 }
 
-// route gives the agent whose card has most of a message's words; among equals
+// routeMessage gives the agent whose card has most of a message's words; among equals
 // the one that spoke last, then the first. A word that many cards have says
 // little, so it counts the less.
-func route(text, lastly string, agents []string, cards []card) string {
+func routeMessage(text, lastly string, agents []string, cards []agentSummary) string {
 	have := make([]map[string]bool, len(cards))
 	spread := map[string]int{} // a word, and how many cards have it
 	for i, c := range cards {
 		have[i] = map[string]bool{}
-		for _, word := range words(c.name + " " + c.about) {
+		for _, word := range splitWords(c.name + " " + c.description) {
 			if !have[i][word] {
 				have[i][word] = true
 				spread[word]++
@@ -106,7 +106,7 @@ func route(text, lastly string, agents []string, cards []card) string {
 	if slices.Contains(agents, lastly) {
 		best = lastly
 	}
-	asked := unique(words(text))
+	asked := removeDuplicates(splitWords(text))
 	for i, c := range cards {
 		score := 0.0
 		for _, word := range asked {
@@ -121,12 +121,12 @@ func route(text, lastly string, agents []string, cards []card) string {
 	return best
 }
 
-// words are the words of a text that may mean something, without their endings.
-func words(text string) []string {
+// splitWords are the words of a text that may mean something, without their endings.
+func splitWords(text string) []string {
 	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	var out []string
 	for _, f := range fields {
-		if len([]rune(f)) < 3 || slices.Contains(strings.Fields(idle), f) {
+		if len([]rune(f)) < 3 || slices.Contains(strings.Fields(stopWords), f) {
 			continue
 		}
 		for _, ending := range []string{"ing", "es", "ed", "s"} {
@@ -140,11 +140,11 @@ func words(text string) []string {
 	return out
 }
 
-// idle are words that every card and message may have.
-const idle = "the and for with what who how can you please tool tools agent that this from give get use are all any one not its your about into"
+// stopWords are words that every card and message may have.
+const stopWords = "the and for with what who how can you please tool tools agent that this from give get use are all any one not its your about into"
 
-// step is what a run still has to do. It is kept when a run waits.
-type step struct {
+// runPlan is what a run still has to do. It is kept when a run waits.
+type runPlan struct {
 	Round  int      `json:"round"`            // from 1
 	Next   []string `json:"next,omitempty"`   // who speaks next, in this round
 	Later  []string `json:"later,omitempty"`  // who speaks in the round after it
@@ -152,8 +152,8 @@ type step struct {
 	Spoken int      `json:"spoken,omitempty"` // how many turns there were
 }
 
-// pass gives the floor to agents in the next round.
-func (s *step) pass(from string, to []string) {
+// queueAgents gives the floor to agents in the next round.
+func (s *runPlan) queueAgents(from string, to []string) {
 	for _, name := range to {
 		if name != from && !slices.Contains(s.Later, name) {
 			s.Later = append(s.Later, name)
@@ -161,9 +161,9 @@ func (s *step) pass(from string, to []string) {
 	}
 }
 
-// turn gives who speaks now. Nobody does when all was said; over says that
+// nextSpeaker gives who speaks now. Nobody does when all was said; over says that
 // there were more who wanted to, but the rounds are used up.
-func (s *step) turn(rounds int) (agent string, over bool) {
+func (s *runPlan) nextSpeaker(rounds int) (agent string, over bool) {
 	if len(s.Next) == 0 && len(s.Later) > 0 {
 		if s.Round >= rounds {
 			return "", true

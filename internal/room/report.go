@@ -14,20 +14,20 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// reported is the name of the action that a note of the room carries: a client
+// reportAction is the name of the action that a note of the room carries: a client
 // could not show something. Its context says whose surface it was.
-const reported = "error"
+const reportAction = "error"
 
 // Report takes down what a client could not show of a surface. The room says so,
 // once for each surface of a message however many clients tell, and the agent
 // that showed it hears of it with what is said to it next. What is not there to
 // be told of is passed by.
 func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message string, reports []a2ui.ReportError) error {
-	w, err := r.enter(ctx, p, id)
+	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return err
 	}
-	messages, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Limit: storyLength})
+	messages, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Limit: maxHistoryMessages})
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message st
 		return nil // what no agent said here, or so long ago that none reads it
 	}
 	by := messages[at].Author.Name
-	for _, s := range shown(&messages[at]) {
+	for _, s := range decodeSurfaces(&messages[at]) {
 		var told []string
 		for _, one := range reports {
 			if one.Surface == s.ID && one.Message != "" {
@@ -52,7 +52,7 @@ func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message st
 		if err != nil {
 			return err
 		}
-		action, err := json.Marshal(a2ui.Action{Surface: s.ID, Name: reported, Context: context})
+		action, err := json.Marshal(a2ui.Action{Surface: s.ID, Name: reportAction, Context: context})
 		if err != nil {
 			return err
 		}
@@ -68,11 +68,11 @@ func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message st
 	return nil
 }
 
-// reportedTo says whether a note of the room is for an agent to hear.
-func reportedTo(m *junctor.Message, name string) bool {
-	a := done(m)
+// isReportFor says whether a note of the room is for an agent to hear.
+func isReportFor(m *junctor.Message, name string) bool {
+	a := decodeAction(m)
 	var context struct {
 		Agent string `json:"agent"`
 	}
-	return a != nil && a.Name == reported && json.Unmarshal(a.Context, &context) == nil && context.Agent == name
+	return a != nil && a.Name == reportAction && json.Unmarshal(a.Context, &context) == nil && context.Agent == name
 }

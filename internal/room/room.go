@@ -48,16 +48,16 @@ type Options struct {
 type Rooms struct {
 	Options
 
-	whole  context.Context // ends with the instance; runs live in it
-	cancel context.CancelFunc
-	runs   sync.WaitGroup
+	lifetime   context.Context // ends with the instance; runs live in it
+	cancel     context.CancelFunc
+	activeRuns sync.WaitGroup
 
-	mu    sync.Mutex
-	halls map[place]*hall
+	mu          sync.Mutex
+	activeRooms map[roomKey]*activeRoom
 }
 
-// place is a room among those of all tenants.
-type place struct {
+// roomKey is a room among those of all tenants.
+type roomKey struct {
 	tenant junctor.TenantID
 	room   string
 }
@@ -67,15 +67,15 @@ func New(o Options) (*Rooms, error) {
 	if o.Store == nil || o.Minds == nil || o.Views == nil || o.Catalogs == nil || o.Now == nil || o.NewID == nil || o.Node == "" || o.Log == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "room needs Store, Minds, Views, Catalogs, Now, NewID, Node and Log")
 	}
-	r := &Rooms{Options: o, halls: map[place]*hall{}}
-	r.whole, r.cancel = context.WithCancel(context.Background())
+	r := &Rooms{Options: o, activeRooms: map[roomKey]*activeRoom{}}
+	r.lifetime, r.cancel = context.WithCancel(context.Background())
 	return r, nil
 }
 
 // Close stops every run, and waits until that is kept.
 func (r *Rooms) Close() {
 	r.cancel()
-	r.runs.Wait()
+	r.activeRuns.Wait()
 }
 
 // Change is what describes a room. Members that are nil are not changed.
@@ -106,12 +106,12 @@ type Remembered struct {
 // Workspaces lists the rooms that a principal is in; an admin is in all.
 func (r *Rooms) Workspaces(ctx context.Context, p *junctor.Principal) ([]junctor.Workspace, error) {
 	list, err := r.Store.For(p.Tenant).Workspaces(ctx)
-	return slices.DeleteFunc(list, func(w junctor.Workspace) bool { return !within(p, &w) }), err
+	return slices.DeleteFunc(list, func(w junctor.Workspace) bool { return !isMember(p, &w) }), err
 }
 
 // Workspace shows one.
 func (r *Rooms) Workspace(ctx context.Context, p *junctor.Principal, id string) (Shown, error) {
-	w, err := r.enter(ctx, p, id)
+	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return Shown{}, err
 	}
@@ -135,24 +135,24 @@ func (r *Rooms) Workspace(ctx context.Context, p *junctor.Principal, id string) 
 	return v, err
 }
 
-// within says whether a principal may be in a room: its people, and admins.
+// isMember says whether a principal may be in a room: its people, and admins.
 // Agents speak there when it is their turn, not by their keys.
-func within(p *junctor.Principal, w *junctor.Workspace) bool {
+func isMember(p *junctor.Principal, w *junctor.Workspace) bool {
 	return p.Agent == "" && (p.Has(junctor.ScopeAdmin) || w.HasUser(p.User))
 }
 
-// enter gives a room that the principal is in; to others it is not there.
-func (r *Rooms) enter(ctx context.Context, p *junctor.Principal, id string) (junctor.Workspace, error) {
+// loadForMember gives a room that the principal is in; to others it is not there.
+func (r *Rooms) loadForMember(ctx context.Context, p *junctor.Principal, id string) (junctor.Workspace, error) {
 	w, err := r.Store.For(p.Tenant).Workspace(ctx, id)
-	if err == nil && !within(p, &w) {
+	if err == nil && !isMember(p, &w) {
 		return junctor.Workspace{}, junctor.Errorf(junctor.CodeNotFound, "there is no room %q, or you are not in it; junctor room ls lists yours", id)
 	}
 	return w, err
 }
 
-// keep gives a room that the principal may change: who made it, and admins.
-func (r *Rooms) keep(ctx context.Context, p *junctor.Principal, id string) (junctor.Workspace, error) {
-	w, err := r.enter(ctx, p, id)
+// loadForOwner gives a room that the principal may change: who made it, and admins.
+func (r *Rooms) loadForOwner(ctx context.Context, p *junctor.Principal, id string) (junctor.Workspace, error) {
+	w, err := r.loadForMember(ctx, p, id)
 	if err == nil && !p.Has(junctor.ScopeAdmin) && !p.Is(w.Owner) {
 		return w, junctor.Errorf(junctor.CodeDenied, "the room %q is not yours: who made it, or an admin, can change it", w.Name)
 	}
@@ -174,7 +174,7 @@ func (r *Rooms) AddWorkspace(ctx context.Context, p *junctor.Principal, c Change
 		members := append(slices.Clone(*c.Members), junctor.Member{User: p.User})
 		c.Members = &members
 	}
-	if err := r.apply(ctx, p, &w, c); err != nil {
+	if err := r.applyChange(ctx, p, &w, c); err != nil {
 		return w, err
 	}
 	return r.Store.For(p.Tenant).AddWorkspace(ctx, w)
@@ -182,9 +182,9 @@ func (r *Rooms) AddWorkspace(ctx context.Context, p *junctor.Principal, c Change
 
 // ChangeWorkspace changes what c has.
 func (r *Rooms) ChangeWorkspace(ctx context.Context, p *junctor.Principal, id string, c Change) (Shown, error) {
-	w, err := r.keep(ctx, p, id)
+	w, err := r.loadForOwner(ctx, p, id)
 	if err == nil {
-		err = r.apply(ctx, p, &w, c)
+		err = r.applyChange(ctx, p, &w, c)
 	}
 	if err != nil {
 		return Shown{}, err
@@ -200,8 +200,8 @@ func (r *Rooms) ChangeWorkspace(ctx context.Context, p *junctor.Principal, id st
 	return r.Workspace(ctx, p, id)
 }
 
-// apply changes a room, and judges what it is given.
-func (r *Rooms) apply(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, c Change) error {
+// applyChange changes a room, and judges what it is given.
+func (r *Rooms) applyChange(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, c Change) error {
 	if c.Name != nil {
 		w.Name = *c.Name
 	}
@@ -218,7 +218,7 @@ func (r *Rooms) apply(ctx context.Context, p *junctor.Principal, w *junctor.Work
 		had := w.Agents()
 		w.Members = slices.Clone(*c.Members)
 		for i := range w.Members {
-			if err := r.seat(ctx, p, &w.Members[i], had); err != nil {
+			if err := r.checkMember(ctx, p, &w.Members[i], had); err != nil {
 				return err
 			}
 		}
@@ -226,9 +226,9 @@ func (r *Rooms) apply(ctx context.Context, p *junctor.Principal, w *junctor.Work
 	return w.Check()
 }
 
-// seat judges a new member. An agent does for whoever is in the room what it
+// checkMember judges a new member. An agent does for whoever is in the room what it
 // may do, so its owner brings it, or an admin.
-func (r *Rooms) seat(ctx context.Context, p *junctor.Principal, m *junctor.Member, had []string) error {
+func (r *Rooms) checkMember(ctx context.Context, p *junctor.Principal, m *junctor.Member, had []string) error {
 	rows := r.Store.For(p.Tenant)
 	switch {
 	case m.Agent != "" && m.User == "":
@@ -237,8 +237,8 @@ func (r *Rooms) seat(ctx context.Context, p *junctor.Principal, m *junctor.Membe
 		if err != nil {
 			return err
 		}
-		if m.Agent == all {
-			return junctor.Errorf(junctor.CodeInvalid, "an agent of the name %q cannot be in a room: @%s is everybody", all, all)
+		if m.Agent == mentionAll {
+			return junctor.Errorf(junctor.CodeInvalid, "an agent of the name %q cannot be in a room: @%s is everybody", mentionAll, mentionAll)
 		}
 		if !slices.Contains(had, m.Agent) && !p.Has(junctor.ScopeAdmin) && !p.Is(one.Owner) {
 			return junctor.Errorf(junctor.CodeDenied, "the agent %q is not yours: who made it, or an admin, can bring it into a room", m.Agent)
@@ -259,10 +259,10 @@ func (r *Rooms) seat(ctx context.Context, p *junctor.Principal, m *junctor.Membe
 // RemoveWorkspace deletes a room and all that was said in it. A run in it is
 // stopped.
 func (r *Rooms) RemoveWorkspace(ctx context.Context, p *junctor.Principal, id string) error {
-	if _, err := r.keep(ctx, p, id); err != nil {
+	if _, err := r.loadForOwner(ctx, p, id); err != nil {
 		return err
 	}
-	if l := r.running(place{p.Tenant, id}); l != nil {
+	if l := r.findRunInRoom(roomKey{p.Tenant, id}); l != nil {
 		l.stop()
 	}
 	return r.Store.For(p.Tenant).DeleteWorkspace(ctx, id)
@@ -270,7 +270,7 @@ func (r *Rooms) RemoveWorkspace(ctx context.Context, p *junctor.Principal, id st
 
 // Messages gives a page of what was said, oldest first, or what holds a text.
 func (r *Rooms) Messages(ctx context.Context, p *junctor.Principal, id string, f store.MessageFilter) ([]junctor.Message, error) {
-	if _, err := r.enter(ctx, p, id); err != nil {
+	if _, err := r.loadForMember(ctx, p, id); err != nil {
 		return nil, err
 	}
 	return r.Store.For(p.Tenant).Messages(ctx, id, f)
@@ -278,7 +278,7 @@ func (r *Rooms) Messages(ctx context.Context, p *junctor.Principal, id string, f
 
 // Approvals lists the calls that wait for somebody's word.
 func (r *Rooms) Approvals(ctx context.Context, p *junctor.Principal, id string) ([]junctor.CallApproval, error) {
-	if _, err := r.enter(ctx, p, id); err != nil {
+	if _, err := r.loadForMember(ctx, p, id); err != nil {
 		return nil, err
 	}
 	return r.Store.For(p.Tenant).CallApprovals(ctx, id, "")
@@ -302,14 +302,14 @@ type ToolCard struct {
 
 // Tools lists what the agents of a room may use now.
 func (r *Rooms) Tools(ctx context.Context, p *junctor.Principal, id string) ([]AgentTools, error) {
-	w, err := r.enter(ctx, p, id)
+	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
 	out := []AgentTools{}
 	for _, name := range w.Agents() {
 		one := AgentTools{Agent: name, Tools: []ToolCard{}}
-		list, err := r.toolsOf(ctx, p.Tenant, id, name)
+		list, err := r.listAgentTools(ctx, p.Tenant, id, name)
 		if err != nil {
 			one.Fault = junctor.AsError(err).Message
 		}
@@ -321,7 +321,7 @@ func (r *Rooms) Tools(ctx context.Context, p *junctor.Principal, id string) ([]A
 	return out, nil
 }
 
-func (r *Rooms) toolsOf(ctx context.Context, tenant junctor.TenantID, room, name string) ([]agent.Tool, error) {
+func (r *Rooms) listAgentTools(ctx context.Context, tenant junctor.TenantID, room, name string) ([]agent.Tool, error) {
 	mind, err := r.Minds.Mind(ctx, tenant, room, name)
 	if err != nil || mind.Tools == nil {
 		return nil, err

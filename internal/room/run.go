@@ -15,16 +15,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// mostText is how long a message of a person may be.
-const mostText = 64 << 10
+// maxMessageBytes is how long a message of a person may be.
+const maxMessageBytes = 64 << 10
 
-// mostReason is how long the reason of a no may be.
-const mostReason = 2 << 10
+// maxReasonBytes is how long the reason of a no may be.
+const maxReasonBytes = 2 << 10
 
 // Say begins a run: with a message, or with words on calls that wait. It gives
 // the events of the run, which goes on whether anybody listens or not.
 func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agui.Input) (*Feed, error) {
-	w, err := r.enter(ctx, p, id)
+	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 		in.RunID = r.NewID()
 	}
 	if len(in.Resume) > 0 {
-		return r.resume(ctx, p, &w, in)
+		return r.resumeRun(ctx, p, &w, in)
 	}
 	text := strings.TrimSpace(in.Message.Text)
 	var action json.RawMessage
@@ -50,40 +50,40 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 	switch {
 	case text == "":
 		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: the last one says nothing")
-	case len(text) > mostText || !utf8.ValidString(text):
-		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: a message is text of %d KiB at most", mostText>>10)
+	case len(text) > maxMessageBytes || !utf8.ValidString(text):
+		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: a message is text of %d KiB at most", maxMessageBytes>>10)
 	}
 	if in.Message.ID == "" {
 		in.Message.ID = r.NewID()
 	}
 	said := junctor.Message{
-		Tenant: p.Tenant, Workspace: id, ID: in.Message.ID, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorUser, Name: nameOf(p), ID: p.ID()}, Run: in.RunID, Text: text, Action: action,
+		Tenant: p.Tenant, Workspace: id, ID: in.Message.ID, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorUser, Name: displayName(p), ID: p.ID()}, Run: in.RunID, Text: text, Action: action,
 	}
-	todo, err := r.first(ctx, &w, text, in.Agent)
+	todo, err := r.planRun(ctx, &w, text, in.Agent)
 	if err != nil {
 		return nil, err
 	}
-	row, err := r.newRun(p, &w, in.RunID)
+	row, err := r.newRunRow(p, &w, in.RunID)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.Store.For(p.Tenant).BeginRun(ctx, &row, &said); err != nil {
 		return nil, err
 	}
-	return r.start(p, &w, &run{row: row, todo: todo}, &said), nil //nolint:contextcheck // a run outlives the request that began it
+	return r.startRun(p, &w, &runner{row: row, plan: todo}, &said), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
-// nameOf is what a person is called in a room.
-func nameOf(p *junctor.Principal) string {
+// displayName is what a person is called in a room.
+func displayName(p *junctor.Principal) string {
 	if p.Name != "" {
 		return p.Name
 	}
 	return p.Subject
 }
 
-// first is who answers a message.
-func (r *Rooms) first(ctx context.Context, w *junctor.Workspace, text, picked string) (step, error) {
-	todo := step{Round: 1}
+// planRun is who answers a message.
+func (r *Rooms) planRun(ctx context.Context, w *junctor.Workspace, text, picked string) (runPlan, error) {
+	todo := runPlan{Round: 1}
 	if picked != "" {
 		if slices.Contains(w.Agents(), picked) {
 			todo.Next = []string{picked}
@@ -93,7 +93,7 @@ func (r *Rooms) first(ctx context.Context, w *junctor.Workspace, text, picked st
 	}
 	lastly := ""
 	if w.Policy == junctor.PolicyRoundRobin || w.Policy == junctor.PolicyRouter {
-		list, err := r.Store.For(w.Tenant).Messages(ctx, w.ID, store.MessageFilter{Limit: storyLength})
+		list, err := r.Store.For(w.Tenant).Messages(ctx, w.ID, store.MessageFilter{Limit: maxHistoryMessages})
 		if err != nil {
 			return todo, err
 		}
@@ -103,23 +103,23 @@ func (r *Rooms) first(ctx context.Context, w *junctor.Workspace, text, picked st
 			}
 		}
 	}
-	todo.Next = speakers(w, text, lastly, func() []card { return r.cards(ctx, w) })
+	todo.Next = chooseSpeakers(w, text, lastly, func() []agentSummary { return r.summarizeAgents(ctx, w) })
 	return todo, nil
 }
 
-// cards describes the agents of a room to its router.
-func (r *Rooms) cards(ctx context.Context, w *junctor.Workspace) []card {
+// summarizeAgents describes the agents of a room to its router.
+func (r *Rooms) summarizeAgents(ctx context.Context, w *junctor.Workspace) []agentSummary {
 	agents := w.Agents()
-	out := make([]card, 0, len(agents))
+	out := make([]agentSummary, 0, len(agents))
 	for _, name := range agents {
-		c := card{name: name}
+		c := agentSummary{name: name}
 		if one, err := r.Store.For(w.Tenant).Agent(ctx, name); err == nil {
-			c.about = one.Title + " " + string(one.Role)
+			c.description = one.Title + " " + string(one.Role)
 		}
-		tools, err := r.toolsOf(ctx, w.Tenant, w.ID, name)
+		tools, err := r.listAgentTools(ctx, w.Tenant, w.ID, name)
 		if err == nil {
 			for _, t := range tools {
-				c.about += " " + t.Name + " " + t.Title + " " + t.Description
+				c.description += " " + t.Name + " " + t.Title + " " + t.Description
 			}
 		}
 		out = append(out, c)
@@ -127,9 +127,9 @@ func (r *Rooms) cards(ctx context.Context, w *junctor.Workspace) []card {
 	return out
 }
 
-// resume takes words on calls. When none is left that waits, the run that
+// resumeRun takes words on calls. When none is left that waits, the run that
 // waited goes on as another.
-func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, in agui.Input) (*Feed, error) {
+func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, in agui.Input) (*Feed, error) {
 	rows := r.Store.For(p.Tenant)
 	open, err := rows.CallApprovals(ctx, w.ID, "")
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 			return nil, junctor.Errorf(junctor.CodeConflict, "no call waits under %q: somebody else has decided, or the run was stopped", answer.Interrupt)
 		}
 		from = a.Run
-		a.State, a.Remember, a.DecidedBy, a.DecidedAt, a.Reason = junctor.CallDenied, answer.Remember, p.ID(), r.Now(), cut(answer.Reason, mostReason)
+		a.State, a.Remember, a.DecidedBy, a.DecidedAt, a.Reason = junctor.CallDenied, answer.Remember, p.ID(), r.Now(), truncateText(answer.Reason, maxReasonBytes)
 		if answer.Allow {
 			a.State = junctor.CallAllowed
 		}
@@ -156,11 +156,11 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 	if err != nil {
 		return nil, err
 	}
-	var todo step
+	var todo runPlan
 	if err := json.Unmarshal(before.Plan, &todo); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the run %q cannot continue: its plan cannot be read: %w", from, err)
 	}
-	next, err := r.newRun(p, w, in.RunID)
+	next, err := r.newRunRow(p, w, in.RunID)
 	if err != nil {
 		return nil, err
 	}
@@ -177,22 +177,22 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 		words[a.Call.ID] = agent.Decision{Allow: a.State == junctor.CallAllowed, Reason: a.Reason, Digest: a.Call.Digest}
 	}
 	if !begun {
-		return r.stillWaits(p, w, in.RunID, left), nil
+		return r.newPendingFeed(p, w, in.RunID, left), nil
 	}
-	return r.start(p, w, &run{row: next, todo: todo, words: words, from: from}, nil), nil //nolint:contextcheck // a run outlives the request that began it
+	return r.startRun(p, w, &runner{row: next, plan: todo, decisions: words, resumedFrom: from}, nil), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
-// stillWaits answers who has answered a part of what is asked: with the rest.
-func (r *Rooms) stillWaits(p *junctor.Principal, w *junctor.Workspace, run string, left []junctor.CallApproval) *Feed {
-	l := newLive(run, func() {})
-	s := agui.NewStream(w.ID, run, nil, r.Now, l.tell)
-	s.Finish(agui.Outcome{Type: agui.Interrupt, Interrupts: interrupts(left, "")}, agui.Usage{})
+// newPendingFeed answers who has answered a part of what is asked: with the rest.
+func (r *Rooms) newPendingFeed(p *junctor.Principal, w *junctor.Workspace, run string, left []junctor.CallApproval) *Feed {
+	l := newLiveRun(run, func() {})
+	s := agui.NewStream(w.ID, run, nil, r.Now, l.publish)
+	s.Finish(agui.Outcome{Type: agui.Interrupt, Interrupts: newInterrupts(left, "")}, agui.Usage{})
 	l.ended = true
-	return r.listen(place{p.Tenant, w.ID}, l)
+	return r.newFeed(roomKey{p.Tenant, w.ID}, l)
 }
 
-// interrupts tells clients which calls wait for a word.
-func interrupts(asked []junctor.CallApproval, part string) []agui.Waits {
+// newInterrupts tells clients which calls wait for a word.
+func newInterrupts(asked []junctor.CallApproval, part string) []agui.Waits {
 	out := make([]agui.Waits, 0, len(asked))
 	for _, a := range asked {
 		meta, err := json.Marshal(map[string]string{"agent": a.Agent, "server": a.Call.Server, "tool": a.Call.Tool})
@@ -207,80 +207,80 @@ func interrupts(asked []junctor.CallApproval, part string) []agui.Waits {
 	return out
 }
 
-// newRun returns the row of a run that is about to begin here.
-func (r *Rooms) newRun(p *junctor.Principal, w *junctor.Workspace, id string) (junctor.RoomRun, error) {
-	if r.whole.Err() != nil {
+// newRunRow returns the row of a run that is about to begin here.
+func (r *Rooms) newRunRow(p *junctor.Principal, w *junctor.Workspace, id string) (junctor.RoomRun, error) {
+	if r.lifetime.Err() != nil {
 		return junctor.RoomRun{}, junctor.Errorf(junctor.CodeUnavailable, "the instance is ending; try again in a moment")
 	}
 	return junctor.RoomRun{Tenant: p.Tenant, Workspace: w.ID, ID: id, State: junctor.RunRunning, By: p.ID(), Node: r.Node, BegunAt: r.Now()}, nil
 }
 
-// start runs a run whose row is stored. Nothing can fail from here on: a row whose run
+// startRun runs a run whose row is stored. Nothing can fail from here on: a row whose run
 // does not start would block its room.
-func (r *Rooms) start(p *junctor.Principal, w *junctor.Workspace, one *run, said *junctor.Message) *Feed {
-	running, cancel := context.WithCancel(r.whole)
-	l := newLive(one.row.ID, cancel)
-	at := place{p.Tenant, w.ID}
+func (r *Rooms) startRun(p *junctor.Principal, w *junctor.Workspace, one *runner, said *junctor.Message) *Feed {
+	running, cancel := context.WithCancel(r.lifetime)
+	l := newLiveRun(one.row.ID, cancel)
+	at := roomKey{p.Tenant, w.ID}
 	var echo *agui.EchoMessage
 	if said != nil {
 		echo = &agui.EchoMessage{ID: said.ID, Role: "user", Name: said.Author.Name, Content: said.Text}
 	}
-	one.rooms, one.room, one.user, one.live = r, *w, p.User, l
-	one.stream = agui.NewStream(w.ID, one.row.ID, echo, r.Now, l.tell)
-	r.open(at, l)
-	feed := r.listen(at, l)
-	r.runs.Go(func() {
-		defer r.shut(at, l)
+	one.rooms, one.room, one.userID, one.live = r, *w, p.User, l
+	one.stream = agui.NewStream(w.ID, one.row.ID, echo, r.Now, l.publish)
+	r.setLatestRun(at, l)
+	feed := r.newFeed(at, l)
+	r.activeRuns.Go(func() {
+		defer r.endLiveRun(at, l)
 		defer cancel()
-		one.all(running)
+		one.runToEnd(running)
 	})
 	return feed
 }
 
 // Listen follows all that happens in a room.
 func (r *Rooms) Listen(ctx context.Context, p *junctor.Principal, id string) (*Feed, error) {
-	if _, err := r.enter(ctx, p, id); err != nil {
+	if _, err := r.loadForMember(ctx, p, id); err != nil {
 		return nil, err
 	}
-	return r.listen(place{p.Tenant, id}, nil), nil
+	return r.newFeed(roomKey{p.Tenant, id}, nil), nil
 }
 
 // Stop stops a run that goes on or waits. One that has ended, or never was,
 // stays as it is.
 func (r *Rooms) Stop(ctx context.Context, p *junctor.Principal, id, run string) error {
-	if _, err := r.enter(ctx, p, id); err != nil {
+	if _, err := r.loadForMember(ctx, p, id); err != nil {
 		return err
 	}
 	rows := r.Store.For(p.Tenant)
 	if _, err := rows.StopRun(ctx, id, run, p.ID(), r.Now()); err != nil {
 		return err
 	}
-	if l := r.running(place{p.Tenant, id}); l != nil && l.id == run {
+	if l := r.findRunInRoom(roomKey{p.Tenant, id}); l != nil && l.id == run {
 		l.stop()
 	}
 	return nil
 }
 
-// note keeps a message of the room itself.
-func (r *Rooms) note(ctx context.Context, w *junctor.Workspace, run, id, text string) error {
+// storeNote keeps a message of the room itself.
+func (r *Rooms) storeNote(ctx context.Context, w *junctor.Workspace, run, id, text string) error {
 	return r.Store.For(w.Tenant).PutMessage(ctx, &junctor.Message{
 		Tenant: w.Tenant, Workspace: w.ID, ID: id, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorSystem, Name: "room"}, Run: run, Text: text,
 	})
 }
 
-// recover marks runs that nobody runs any more, and says so in their rooms:
+// recoverLostRuns marks runs that nobody runs any more, and says so in their rooms:
 // those of this node, when it has just started, and those whose node was not
 // heard of for a while.
-func (r *Rooms) recover(ctx context.Context, starting bool) error {
+func (r *Rooms) recoverLostRuns(ctx context.Context, starting bool) error {
 	node := ""
 	if starting {
 		node = r.Node
 	}
-	lost, err := r.Store.LoseRuns(ctx, node, r.Now().Add(-silence))
+	lost, err := r.Store.LoseRuns(ctx, node, r.Now().Add(-heartbeatTimeout))
 	errs := append(make([]error, 0, 1+len(lost)), err)
 	for _, run := range lost {
 		w := junctor.Workspace{Tenant: run.Tenant, ID: run.Workspace}
-		errs = append(errs, r.note(ctx, &w, run.ID, "lost-"+run.ID, "The instance ended in the middle of this. What was under way is marked as lost and is not repeated: say it again if you still want it."))
+		errs = append(errs, r.storeNote(ctx, &w, run.ID, "lost-"+run.ID, "The instance ended in the middle of this. What was under way is marked as lost and is not repeated: say it again if you still want it."))
 	}
 	return errors.Join(errs...)
 }
