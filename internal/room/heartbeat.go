@@ -2,48 +2,39 @@ package room
 
 import (
 	"context"
-	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// heartbeatInterval is how often a process says that its runs go on, and asks which of them
-// to stop; after silence they are taken for lost.
-const (
-	heartbeatInterval = 2 * time.Second
-	heartbeatTimeout  = time.Minute
-)
-
-// Begin marks what a process of this node left behind that was killed. It comes
-// before anybody can say something: what runs afterwards is this one's.
+// Begin marks the runs as lost that a killed process of this replica left
+// behind. The caller calls it once, before it accepts requests: every run that
+// starts later belongs to this process.
 func (r *Rooms) Begin(ctx context.Context) { r.logFailure(ctx, r.recoverLostRuns(ctx, true)) }
 
-// Run keeps the runs of this process alive in the eyes of others, and marks
-// those of processes that are gone, until ctx ends.
+// Run reports to the other replicas that the runs of this process go on, and
+// marks the runs of dead replicas as lost. It returns when ctx ends.
 func (r *Rooms) Run(ctx context.Context) {
-	tick := time.NewTicker(heartbeatInterval)
-	defer tick.Stop()
-	looked := r.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if r.hasLiveRun() {
-			stop, err := r.Store.BeatRuns(ctx, r.Node, r.Now(), func(run *junctor.RoomRun) bool { return r.findLiveRun(run) != nil })
-			r.logFailure(ctx, err)
-			for _, run := range stop {
-				if l := r.findLiveRun(&run); l != nil {
-					l.stop()
-				}
-			}
-		}
-		if r.Now().Sub(looked) > heartbeatTimeout/2 {
-			looked = r.Now()
-			r.logFailure(ctx, r.recoverLostRuns(ctx, false))
+	heartbeat := agent.Heartbeat{
+		Now: r.Now, Report: r.reportRuns, LogFailure: r.logFailure,
+		Recover: func(ctx context.Context) error { return r.recoverLostRuns(ctx, false) },
+	}
+	heartbeat.Run(ctx)
+}
+
+// reportRuns stores that the runs of this process go on, and stops those that a
+// request at another replica asked to stop.
+func (r *Rooms) reportRuns(ctx context.Context) error {
+	if !r.hasLiveRun() { // an idle replica does not write
+		return nil
+	}
+	stop, err := r.Store.BeatRuns(ctx, r.Node, r.Now(), func(run *junctor.RoomRun) bool { return r.findLiveRun(run) != nil })
+	for _, run := range stop {
+		if l := r.findLiveRun(&run); l != nil {
+			l.stop()
 		}
 	}
+	return err
 }
 
 // findLiveRun returns a run that goes on in this process; nil if it does not.
@@ -54,14 +45,15 @@ func (r *Rooms) findLiveRun(run *junctor.RoomRun) *liveRun {
 	return nil
 }
 
-// logFailure logs what went wrong; it is tried again with the next beat.
+// logFailure logs why runs could not be reported or recovered; it accepts nil.
+// The next heartbeat tries again.
 func (r *Rooms) logFailure(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
 		r.Log.Warn("rooms: the runs of this instance could not be looked after", "error", err, "cause", junctor.AsError(err).Cause)
 	}
 }
 
-// hasLiveRun says whether a run goes on here.
+// hasLiveRun reports whether a run goes on in this process.
 func (r *Rooms) hasLiveRun() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -35,7 +35,6 @@ type turnRecorder struct {
 
 	messages      []*junctor.Message          // of this turn, one for each answer
 	messageByCall map[string]*junctor.Message // where a call stands
-	tools         map[string]agent.Tool       // what a call is for
 	current       *junctor.Message            // the answer that is being given
 	textBlocks    int                         // texts of it
 	openTextID    string                      // the text that is being told
@@ -49,7 +48,7 @@ func (r *runner) newRecorder(keep context.Context, name string, parent *agui.Par
 	defer r.mu.Unlock()
 	id := r.rooms.NewID()
 	return &turnRecorder{
-		run: r, storeCtx: keep, agentName: name, parentCall: aside, id: id, part: r.stream.Agent(id, name, parent, aside), messageByCall: map[string]*junctor.Message{}, tools: map[string]agent.Tool{},
+		run: r, storeCtx: keep, agentName: name, parentCall: aside, id: id, part: r.stream.Agent(id, name, parent, aside), messageByCall: map[string]*junctor.Message{},
 	}
 }
 
@@ -192,7 +191,6 @@ func (c *turnRecorder) recordCall(e agent.Event) {
 	call := junctor.SaidCall{ID: e.Call.ID, Name: e.Call.Name, Arguments: objectOrEmpty(e.Call.Arguments), State: junctor.SaidRunning}
 	if e.Tool != nil {
 		call.Server, call.Tool, call.View = e.Tool.Server, e.Tool.Own, e.Tool.View
-		c.tools[call.ID] = *e.Tool
 	}
 	m.Calls = append(m.Calls, call)
 	c.messageByCall[call.ID] = m

@@ -179,7 +179,7 @@ func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.
 	if !begun {
 		return r.newPendingFeed(p, w, in.RunID, left), nil
 	}
-	return r.startRun(p, w, &runner{row: next, plan: todo, decisions: words, resumedFrom: from}, nil), nil //nolint:contextcheck // a run outlives the request that began it
+	return r.startRun(p, w, &runner{row: next, plan: todo, decisions: words}, nil), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
 // newPendingFeed answers who has answered a part of what is asked: with the rest.
@@ -225,7 +225,7 @@ func (r *Rooms) startRun(p *junctor.Principal, w *junctor.Workspace, one *runner
 	if said != nil {
 		echo = &agui.EchoMessage{ID: said.ID, Role: "user", Name: said.Author.Name, Content: said.Text}
 	}
-	one.rooms, one.room, one.userID, one.live = r, *w, p.User, l
+	one.rooms, one.room, one.userID = r, *w, p.User
 	one.stream = agui.NewStream(w.ID, one.row.ID, echo, r.Now, l.publish)
 	r.setLatestRun(at, l)
 	feed := r.newFeed(at, l)
@@ -276,7 +276,7 @@ func (r *Rooms) recoverLostRuns(ctx context.Context, starting bool) error {
 	if starting {
 		node = r.Node
 	}
-	lost, err := r.Store.LoseRuns(ctx, node, r.Now().Add(-heartbeatTimeout))
+	lost, err := r.Store.LoseRuns(ctx, node, r.Now().Add(-agent.HeartbeatTimeout))
 	errs := append(make([]error, 0, 1+len(lost)), err)
 	for _, run := range lost {
 		w := junctor.Workspace{Tenant: run.Tenant, ID: run.Workspace}

@@ -16,13 +16,11 @@ import (
 
 // runner is one on its way: agents' turns, one after the other.
 type runner struct {
-	rooms       *Rooms
-	room        junctor.Workspace
-	row         junctor.RoomRun
-	userID      string // who began it, where that is a user
-	live        *liveRun
-	resumedFrom string                    // the run that waited, which this one goes on with
-	decisions   map[string]agent.Decision // on its calls
+	rooms     *Rooms
+	room      junctor.Workspace
+	row       junctor.RoomRun
+	userID    string                    // who began it, where that is a user
+	decisions map[string]agent.Decision // on its calls
 
 	mu       sync.Mutex // of what follows: agents that are asked aside work at the same time
 	stream   *agui.Stream

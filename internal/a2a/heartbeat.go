@@ -3,59 +3,50 @@ package a2a
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// beat is how often a process says that it works on its tasks, and asks which to
-// stop; after silence they are taken for lost.
-const (
-	beat    = 2 * time.Second
-	silence = time.Minute
-)
-
-// Begin marks what a process of this node left behind that was killed. It comes
-// before anybody can ask: what runs afterwards is this one's.
+// Begin marks the tasks as lost that a killed process of this replica left
+// behind. The caller calls it once, before it accepts requests: every task that
+// starts later belongs to this process.
 func (s *Server) Begin(ctx context.Context) { s.tend(ctx, s.lose(ctx, s.Node)) }
 
-// Run keeps the tasks of this process alive in the eyes of others, and marks
-// those of processes that are gone, until ctx ends.
+// Run reports to the other replicas that the tasks of this process go on, and
+// marks the tasks of dead replicas as lost. It returns when ctx ends.
 func (s *Server) Run(ctx context.Context) {
-	tick := time.NewTicker(beat)
-	defer tick.Stop()
-	looked := s.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		s.mu.Lock()
-		busy := len(s.tasks) > 0
-		s.mu.Unlock()
-		if busy {
-			stop, err := s.Store.BeatAgentTasks(ctx, s.Node, s.Now())
-			s.tend(ctx, err)
-			for i := range stop {
-				if l := s.running(stop[i].Tenant, stop[i].ID); l != nil {
-					l.cancel()
-				}
-			}
-		}
-		if s.Now().Sub(looked) > silence/2 {
-			looked = s.Now()
-			s.tend(ctx, s.lose(ctx, ""))
+	heartbeat := agent.Heartbeat{
+		Now: s.Now, Report: s.reportTasks, LogFailure: s.tend,
+		Recover: func(ctx context.Context) error { return s.lose(ctx, "") },
+	}
+	heartbeat.Run(ctx)
+}
+
+// reportTasks stores that the tasks of this process go on, and stops those that
+// a request at another replica asked to cancel.
+func (s *Server) reportTasks(ctx context.Context) error {
+	s.mu.Lock()
+	busy := len(s.tasks) > 0
+	s.mu.Unlock()
+	if !busy { // an idle replica does not write
+		return nil
+	}
+	stop, err := s.Store.BeatAgentTasks(ctx, s.Node, s.Now())
+	for i := range stop {
+		if l := s.running(stop[i].Tenant, stop[i].ID); l != nil {
+			l.cancel()
 		}
 	}
+	return err
 }
 
 // lose marks tasks that nobody works on any more. They are not begun again:
 // whether their last call took effect is not known.
 func (s *Server) lose(ctx context.Context, node string) error {
-	rows, err := s.Store.LostAgentTasks(ctx, node, s.Now().Add(-silence))
+	rows, err := s.Store.LostAgentTasks(ctx, node, s.Now().Add(-agent.HeartbeatTimeout))
 	if err != nil {
 		return err
 	}
