@@ -9,17 +9,18 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// maxHistoryMessages is how many messages of a room an agent is told, at most, and
-// maxHistoryBytes how long they may be together.
+// maxHistoryMessages and maxHistoryBytes bound the part of a room's history that an
+// agent reads in a turn.
 const (
 	maxHistoryMessages = 200
 	maxHistoryBytes    = 256 << 10
 )
 
-// conversationFor is what was said in a room as one agent knows it: its own words and
-// calls are its own, those of others are said to it, under their names. What
-// agents asked each other aside is between them. Calls that wait are left
-// without a result, for the turn that goes on with them.
+// conversationFor returns the messages of a room as one agent reads them: its own
+// messages and calls are the assistant's, those of others are user messages under
+// their names. Questions between two agents are left out, and so are notes of the
+// room, except reports about the agent's own surfaces. Calls that wait have no
+// result, so that the turn can resume them.
 func conversationFor(messages []junctor.Message, name string) []agent.Message {
 	var out []agent.Message
 	for i := range messages {
@@ -51,7 +52,8 @@ func conversationFor(messages []junctor.Message, name string) []agent.Message {
 	return out
 }
 
-// decodeSurfaces is what was shown with a message.
+// decodeSurfaces returns the surfaces that a message shows. It skips a surface that
+// it cannot decode.
 func decodeSurfaces(m *junctor.Message) []a2ui.Surface {
 	var out []a2ui.Surface
 	for _, text := range m.Surfaces {
@@ -63,7 +65,8 @@ func decodeSurfaces(m *junctor.Message) []a2ui.Surface {
 	return out
 }
 
-// userAction is what a person did; a note of the room is none of theirs.
+// userAction returns the action that a person took on a surface. It is nil for the
+// room's own notes, which use the same field for reports.
 func userAction(m *junctor.Message) *a2ui.Action {
 	if m.Author.Kind == junctor.AuthorSystem {
 		return nil
@@ -71,7 +74,7 @@ func userAction(m *junctor.Message) *a2ui.Action {
 	return decodeAction(m)
 }
 
-// decodeAction is what somebody did on a surface; nil where they spoke.
+// decodeAction returns the action that a message carries; nil if it is only text.
 func decodeAction(m *junctor.Message) *a2ui.Action {
 	var a a2ui.Action
 	if len(m.Action) == 0 || json.Unmarshal(m.Action, &a) != nil {
@@ -80,7 +83,8 @@ func decodeAction(m *junctor.Message) *a2ui.Action {
 	return &a
 }
 
-// trimHistory cuts a room's messages to what fits into a story, from its end.
+// trimHistory drops the oldest messages until the rest fits into maxHistoryBytes.
+// The newest message always stays.
 func trimHistory(messages []junctor.Message) []junctor.Message {
 	size := 0
 	for i, m := range slices.Backward(messages) {
@@ -98,7 +102,8 @@ func trimHistory(messages []junctor.Message) []junctor.Message {
 	return messages
 }
 
-// toolResult is what an agent is told of a call that it made.
+// toolResult returns the result of a call as its agent reads it. Every state has a
+// text, because models need a result for every call.
 func toolResult(c *junctor.SaidCall) agent.Result {
 	res := agent.Result{CallID: c.ID, Text: c.ResultText, Record: c.Record, Server: c.Server, Tool: c.Tool, View: c.View}
 	switch c.State {
@@ -117,7 +122,8 @@ func toolResult(c *junctor.SaidCall) agent.Result {
 	return res
 }
 
-// objectOrEmpty gives arguments as they can be kept: what is no JSON object is none.
+// objectOrEmpty returns the arguments of a call in a form that can be stored:
+// anything but a JSON object becomes an empty one.
 func objectOrEmpty(arguments json.RawMessage) json.RawMessage {
 	var any map[string]json.RawMessage
 	if json.Unmarshal(arguments, &any) != nil || any == nil {

@@ -11,13 +11,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Exported is a room with all that was said in it.
+// Exported is a room with all its messages.
 type Exported struct {
 	Workspace junctor.Workspace `json:"workspace"`
 	Messages  []junctor.Message `json:"messages" nullable:"false"`
 }
 
-// Export gives a room whole.
+// Export returns a room with all its messages, oldest first. It reads them in
+// pages.
 func (r *Rooms) Export(ctx context.Context, p *junctor.Principal, id string) (Exported, error) {
 	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
@@ -37,7 +38,8 @@ func (r *Rooms) Export(ctx context.Context, p *junctor.Principal, id string) (Ex
 	}
 }
 
-// Markdown is the room as a text for people.
+// Markdown renders the room as a document for people, with every call and its
+// result.
 func (e *Exported) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", e.Workspace.Name)
@@ -69,7 +71,8 @@ func (e *Exported) Markdown() string {
 	return b.String()
 }
 
-// fenceFor is a fence that none of the texts can close.
+// fenceFor returns a Markdown code fence that is longer than any in the texts. A
+// text could otherwise close the fence and continue as Markdown.
 func fenceFor(texts ...string) string {
 	fence := "```"
 	for slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, fence) }) {

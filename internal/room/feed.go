@@ -9,8 +9,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agui"
 )
 
-// liveRun is a run of this process, with all that was told of it: who begins to
-// listen late hears it from its beginning.
+// liveRun is a run of this process with all events that it published so far, so
+// that a late subscriber receives the run from its beginning.
 type liveRun struct {
 	id   string
 	stop context.CancelFunc
@@ -18,23 +18,25 @@ type liveRun struct {
 	mu      sync.Mutex
 	events  []json.RawMessage
 	ended   bool
-	nextRun *liveRun      // the room's next run
-	changed chan struct{} // closed at every change
+	nextRun *liveRun      // the run after it in the same room
+	changed chan struct{} // closed and replaced at every change
 }
 
+// newLiveRun returns a run without events. stop cancels it.
 func newLiveRun(id string, stop context.CancelFunc) *liveRun {
 	return &liveRun{id: id, stop: stop, changed: make(chan struct{})}
 }
 
-// publish adds an event.
+// publish appends an event and wakes the subscribers.
 func (l *liveRun) publish(e agui.Event) {
 	text, err := json.Marshal(e)
 	if err != nil {
-		return // results that are no JSON are the only ones that could not be written
+		return // only a tool result that is not JSON cannot be encoded
 	}
 	l.update(func() { l.events = append(l.events, text) })
 }
 
+// update applies a change under the lock, and wakes the subscribers.
 func (l *liveRun) update(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,24 +45,27 @@ func (l *liveRun) update(f func()) {
 	l.changed = make(chan struct{})
 }
 
-// activeRoom is a room in which somebody listens, or a run goes on.
+// activeRoom is a room that has subscribers or a running run. Others take no
+// memory.
 type activeRoom struct {
-	latestRun *liveRun // the newest run; an ended one without events before the first
+	latestRun *liveRun // never nil: before the first run it is an ended run without events
 	listeners int
 }
 
-// Feed gives the events of a room, or of one run.
+// Feed gives a subscriber the events of a room, or of one run. It is for one
+// goroutine, apart from Close. The subscriber closes it.
 type Feed struct {
 	rooms       *Rooms
 	key         roomKey
 	run         *liveRun
 	offset      int
-	followsRoom bool // with the room's next runs
+	followsRoom bool // continues with the room's next runs
 	closeOnce   sync.Once
 }
 
-// Next waits until there are events, the time is up or ctx ends. more is false
-// when there will be no others.
+// Next returns new events as soon as there are any. It returns none when the wait
+// is over, and more is false if no event can follow: the run has ended, ctx has
+// ended or the instance stops.
 func (f *Feed) Next(ctx context.Context, wait time.Duration) (events []json.RawMessage, more bool) {
 	up := time.After(wait)
 	for {
@@ -86,7 +91,7 @@ func (f *Feed) Next(ctx context.Context, wait time.Duration) (events []json.RawM
 			return nil, false
 		case <-f.rooms.lifetime.Done():
 			if !f.followsRoom {
-				select { // the run still tells how it ended
+				select { // the run still publishes how it ended
 				case <-wake:
 					continue
 				case <-ctx.Done():
@@ -97,7 +102,7 @@ func (f *Feed) Next(ctx context.Context, wait time.Duration) (events []json.RawM
 	}
 }
 
-// Close ends the listening. The run goes on.
+// Close ends the subscription. The run goes on. Further calls do nothing.
 func (f *Feed) Close() {
 	f.closeOnce.Do(func() {
 		f.rooms.mu.Lock()
@@ -109,8 +114,8 @@ func (f *Feed) Close() {
 	})
 }
 
-// newFeed follows a room: from the beginning of the run that goes on in it, or
-// of the next one. With a run, that one alone.
+// newFeed subscribes to one run or, if run is nil, to a room: from the beginning of
+// the run that goes on in it, or from the next run.
 func (r *Rooms) newFeed(at roomKey, run *liveRun) *Feed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +133,8 @@ func (r *Rooms) newFeed(at roomKey, run *liveRun) *Feed {
 	return f
 }
 
-// activateRoom is for those who hold r.mu.
+// activateRoom returns the active room of a key, and creates it if there is none.
+// The caller holds r.mu.
 func (r *Rooms) activateRoom(at roomKey) *activeRoom {
 	h := r.activeRooms[at]
 	if h == nil {
@@ -138,7 +144,8 @@ func (r *Rooms) activateRoom(at roomKey) *activeRoom {
 	return h
 }
 
-// setLatestRun makes a run the room's newest.
+// setLatestRun makes a run the newest of its room, to which subscribers of the room
+// continue.
 func (r *Rooms) setLatestRun(at roomKey, l *liveRun) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +154,7 @@ func (r *Rooms) setLatestRun(at roomKey, l *liveRun) {
 	h.latestRun = l
 }
 
-// endLiveRun ends a run for those who listen.
+// endLiveRun tells subscribers that a run publishes no further events.
 func (r *Rooms) endLiveRun(at roomKey, l *liveRun) {
 	l.update(func() { l.ended = true })
 	r.mu.Lock()
@@ -157,7 +164,8 @@ func (r *Rooms) endLiveRun(at roomKey, l *liveRun) {
 	}
 }
 
-// removeIfIdle forgets a hall in which nothing goes on. It is for those who hold r.mu.
+// removeIfIdle removes a room without subscribers and without a running run from
+// memory. The caller holds r.mu.
 func (r *Rooms) removeIfIdle(at roomKey, h *activeRoom) {
 	h.latestRun.mu.Lock()
 	defer h.latestRun.mu.Unlock()
@@ -166,8 +174,8 @@ func (r *Rooms) removeIfIdle(at roomKey, h *activeRoom) {
 	}
 }
 
-// findRunInRoom gives the run of this process that goes on in a room; nil if none
-// does.
+// findRunInRoom returns the run of this process that goes on in a room; nil if
+// there is none.
 func (r *Rooms) findRunInRoom(at roomKey) *liveRun {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -114,7 +114,7 @@ func TestTalkEnds(t *testing.T) {
 		for {
 			name, over := s.nextSpeaker(rounds)
 			if name == "" {
-				if over != (len(s.Later) > 0) {
+				if over != (len(s.NextRound) > 0) {
 					rt.Fatal("it does not say that somebody wanted to speak")
 				}
 				break
@@ -134,7 +134,7 @@ func TestTalkEnds(t *testing.T) {
 				text = "@" + rapid.SampledFrom(append(agents, "nobody")).Draw(rt, "whom")
 			}
 			s.queueAgents(name, findMentions(text, agents))
-			if slices.Contains(s.Later, name) && len(agents) == 1 {
+			if slices.Contains(s.NextRound, name) && len(agents) == 1 {
 				rt.Fatal("one passes the floor to itself")
 			}
 		}

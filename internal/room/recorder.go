@@ -13,52 +13,55 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agui"
 )
 
-// textStoreInterval is how long text may be told before it is kept.
+// textStoreInterval is how long streamed text may be published before it is stored.
+// Storing every piece would write to the database for every token.
 const textStoreInterval = time.Second
 
-// maxResultBytes is how much of what a tool said is kept in a message; the records
-// of calls have it all.
+// maxResultBytes bounds the part of a tool's result that a message keeps. The
+// call's record has the whole result.
 const maxResultBytes = 16 << 10
 
-// maxViewResultBytes is how long the result of a tool that brings a page may be to be kept
-// for it.
+// maxViewResultBytes bounds the result that is kept for an App view. A call with a
+// longer result shows no view in the room.
 const maxViewResultBytes = 256 << 10
 
-// turnRecorder keeps what happens in one agent's turn, and tells of it.
+// turnRecorder stores and publishes the events of one agent's turn. Its fields are
+// guarded by the runner's mutex.
 type turnRecorder struct {
 	run        *runner
-	storeCtx   context.Context //nolint:containedctx // of one turn, without its end
+	storeCtx   context.Context //nolint:containedctx // of one turn, without its cancellation
 	agentName  string
-	parentCall string
-	id         string // of this turn, for those who listen
+	parentCall string // the call with which another agent asked this one; "" in a turn of the room
+	id         string // of this turn in the event stream
 	part       *agui.Part
 
-	messages      []*junctor.Message          // of this turn, one for each answer
-	messageByCall map[string]*junctor.Message // where a call stands
-	current       *junctor.Message            // the answer that is being given
-	textBlocks    int                         // texts of it
-	openTextID    string                      // the text that is being told
+	messages      []*junctor.Message          // of this turn, one per model answer
+	messageByCall map[string]*junctor.Message // the message that holds a call, by call id
+	current       *junctor.Message            // the answer that is streaming; nil between answers
+	textBlocks    int                         // number of text blocks in current
+	openTextID    string                      // id of the text block that is streaming
 	storedAt      time.Time
 }
 
-// newRecorder begins an agent's part. Where another agent asked it, parent is that
-// one's and aside the call.
-func (r *runner) newRecorder(keep context.Context, name string, parent *agui.Part, aside string) *turnRecorder {
+// newRecorder starts an agent's part of the event stream. If another agent asked
+// this one, parent is the part of that agent, and parentCall the id of its call.
+func (r *runner) newRecorder(storeCtx context.Context, name string, parent *agui.Part, parentCall string) *turnRecorder {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := r.rooms.NewID()
 	return &turnRecorder{
-		run: r, storeCtx: keep, agentName: name, parentCall: aside, id: id, part: r.stream.Agent(id, name, parent, aside), messageByCall: map[string]*junctor.Message{},
+		run: r, storeCtx: storeCtx, agentName: name, parentCall: parentCall, id: id, part: r.stream.Agent(id, name, parent, parentCall), messageByCall: map[string]*junctor.Message{},
 	}
 }
 
-// adoptDecidedCalls has calls of a former turn found again that were allowed or denied in
-// the meantime: from now on they are this run's, and lost with it.
-func (c *turnRecorder) adoptDecidedCalls(before []junctor.Message, words map[string]agent.Decision) {
+// adoptDecidedCalls moves calls of a former run that were decided meanwhile to this
+// run: their results are recorded here, and they are marked as lost if this run is
+// lost.
+func (c *turnRecorder) adoptDecidedCalls(before []junctor.Message, decisions map[string]agent.Decision) {
 	for i := range before {
 		m := &before[i]
 		for j := range m.Calls {
-			if _, decided := words[m.Calls[j].ID]; decided && m.Author.Name == c.agentName && m.Calls[j].State == junctor.SaidWaiting {
+			if _, decided := decisions[m.Calls[j].ID]; decided && m.Author.Name == c.agentName && m.Calls[j].State == junctor.SaidWaiting {
 				m.Calls[j].State, m.Run = junctor.SaidRunning, c.run.row.ID
 				c.messageByCall[m.Calls[j].ID] = m
 			}
@@ -69,8 +72,8 @@ func (c *turnRecorder) adoptDecidedCalls(before []junctor.Message, words map[str
 	}
 }
 
-// newRecordCheck says of a record whether it is that of a call of this agent in this room,
-// before this turn or in it.
+// newRecordCheck returns a function that reports whether a call record belongs to a
+// call that this agent made in this room, before this turn or in it.
 func (c *turnRecorder) newRecordCheck(before []junctor.Message) func(record string) bool {
 	return func(record string) bool {
 		c.run.mu.Lock()
@@ -86,7 +89,8 @@ func (c *turnRecorder) newRecordCheck(before []junctor.Message) func(record stri
 	}
 }
 
-// handleEvent is told what happens.
+// handleEvent stores and publishes one event of the turn. It is the emit function
+// of agent.Run.
 func (c *turnRecorder) handleEvent(e agent.Event) {
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
@@ -96,6 +100,8 @@ func (c *turnRecorder) handleEvent(e agent.Event) {
 	case agent.EventTextStart:
 		m := c.currentMessage()
 		c.openTextID = m.ID
+		// A message can hold several text blocks, each with its own id in the
+		// stream.
 		if c.textBlocks++; c.textBlocks > 1 {
 			c.openTextID = m.ID + "-" + strconv.Itoa(c.textBlocks)
 			m.Text += "\n\n"
@@ -129,7 +135,8 @@ func (c *turnRecorder) handleEvent(e agent.Event) {
 	}
 }
 
-// currentMessage is the message of the answer that is being given.
+// currentMessage returns the message of the answer that is streaming, and creates
+// it at the answer's first event.
 func (c *turnRecorder) currentMessage() *junctor.Message {
 	if c.current == nil {
 		c.current = &junctor.Message{
@@ -141,19 +148,21 @@ func (c *turnRecorder) currentMessage() *junctor.Message {
 	return c.current
 }
 
-// recordSurface keeps and tells a surface, with the answer that it is part of or with the
-// call that brought it.
+// recordSurface stores and publishes a surface with the answer that shows it, or
+// with the call whose result contained it. It replaces a former surface of the same
+// id.
 func (c *turnRecorder) recordSurface(e agent.Event) {
 	m := c.messageByCall[e.ID]
 	if m == nil {
 		m = c.currentMessage()
 	}
-	// The room keeps and shows components that everybody knows. A client that draws
-	// registered ones itself finds them in the messages.
+	// The stored surface uses only built-in components, which every client can
+	// draw. A client that draws registered components itself finds them in the
+	// messages.
 	known := c.run.rooms.Catalogs(c.storeCtx, m.Tenant)
 	surface, err := known.Expand(e.Surface, func(string) bool { return false })
 	if err != nil {
-		surface = e.Surface // with placeholders
+		surface = e.Surface // unknown components become placeholders
 	}
 	text, err := json.Marshal(surface)
 	if err != nil {
@@ -177,7 +186,7 @@ func (c *turnRecorder) recordSurface(e agent.Event) {
 	c.part.Activity("ui-"+e.Surface.ID+"-"+m.ID, "a2ui-surface", content)
 }
 
-// storeMessage keeps a message as it is by now.
+// storeMessage stores a message in its present form.
 func (c *turnRecorder) storeMessage(m *junctor.Message) {
 	c.storedAt = c.run.rooms.Now()
 	if err := c.run.rooms.Store.For(m.Tenant).PutMessage(c.storeCtx, m); err != nil {
@@ -185,6 +194,8 @@ func (c *turnRecorder) storeMessage(m *junctor.Message) {
 	}
 }
 
+// recordCall adds a complete call to the current message. It is stored as running
+// before the call is made, so that a crash leaves a trace of it.
 func (c *turnRecorder) recordCall(e agent.Event) {
 	c.part.EndCall(e.ID)
 	m := c.currentMessage()
@@ -197,8 +208,8 @@ func (c *turnRecorder) recordCall(e agent.Event) {
 	c.storeMessage(m)
 }
 
-// recordResult keeps and tells what came of a call, of this turn or of one that
-// waited.
+// recordResult stores and publishes the result of a call, of this turn or of a
+// former one that waited. A result of an unknown call is ignored.
 func (c *turnRecorder) recordResult(res *agent.Result) {
 	m := c.messageByCall[res.CallID]
 	if m == nil {
@@ -224,6 +235,7 @@ func (c *turnRecorder) recordResult(res *agent.Result) {
 	}
 }
 
+// emitResult publishes the result of a call, and its App view if the tool has one.
 func (c *turnRecorder) emitResult(m *junctor.Message, call *junctor.SaidCall, res *agent.Result) {
 	c.part.Result(m.ID+"-"+call.ID, call.ID, call.ResultText)
 	c.part.Custom("junctor.call", map[string]any{
@@ -236,6 +248,7 @@ func (c *turnRecorder) emitResult(m *junctor.Message, call *junctor.SaidCall, re
 	}
 }
 
+// callState returns the state of a call that has a result.
 func callState(res *agent.Result) junctor.SaidState {
 	switch {
 	case res.Denied:
@@ -246,7 +259,8 @@ func callState(res *agent.Result) junctor.SaidState {
 	return junctor.SaidDone
 }
 
-// finishTurn keeps how the turn ended, and gives the calls that a person is asked for.
+// finishTurn records how the turn ended and finishes its part of the stream. It
+// returns the approvals to request if the turn waits for them.
 func (c *turnRecorder) finishTurn(end agent.End) []junctor.CallApproval {
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
@@ -278,7 +292,8 @@ func (c *turnRecorder) finishTurn(end agent.End) []junctor.CallApproval {
 	return nil
 }
 
-// recordReason notes why a turn ended as it did, with what was said last in it.
+// recordReason stores why a turn ended early, in the last message of the turn that
+// has content.
 func (c *turnRecorder) recordReason(reason string) {
 	if reason == "" {
 		return
@@ -291,7 +306,9 @@ func (c *turnRecorder) recordReason(reason string) {
 	c.storeMessage(m)
 }
 
-// storeThinking keeps with each answer what its model wants back.
+// storeThinking stores with each answer the opaque reasoning that its model expects
+// back in later requests. Messages without content have no counterpart in the
+// turn's result, so they are skipped.
 func (c *turnRecorder) storeThinking(messages []agent.Message) {
 	i := 0
 	for _, m := range messages {
@@ -309,12 +326,13 @@ func (c *turnRecorder) storeThinking(messages []agent.Message) {
 	}
 }
 
-// isEmpty says whether nothing was said in a message.
+// isEmpty reports whether a message has no text, calls or surfaces.
 func isEmpty(m *junctor.Message) bool {
 	return m.Text == "" && len(m.Calls) == 0 && len(m.Surfaces) == 0
 }
 
-// requestApprovals marks the calls that wait, and asks for them.
+// requestApprovals marks the calls as waiting and returns an approval request for
+// each.
 func (c *turnRecorder) requestApprovals(calls []agent.Call) []junctor.CallApproval {
 	var out []junctor.CallApproval
 	for _, waiting := range calls {
@@ -336,8 +354,8 @@ func (c *turnRecorder) requestApprovals(calls []agent.Call) []junctor.CallApprov
 	return out
 }
 
-// failUnfinishedCalls leaves no call of a turn that is over as one that runs: what has no
-// result by now was not made.
+// failUnfinishedCalls marks calls as failed that still count as running when the
+// turn is over: a call without a result was not made.
 func (c *turnRecorder) failUnfinishedCalls(m *junctor.Message) {
 	changed := false
 	for i := range m.Calls {
@@ -350,7 +368,8 @@ func (c *turnRecorder) failUnfinishedCalls(m *junctor.Message) {
 	}
 }
 
-// truncateText shortens a text to so many bytes, not inside a character.
+// truncateText shortens a text to at most the given number of bytes, without
+// splitting a character, and marks the cut with an ellipsis.
 func truncateText(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -14,23 +14,26 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agui"
 )
 
-// What an agent can do with the others in its room, beside its own tools. Names
-// of tools from servers have two underscores, so these are no other's.
+// Tools with which an agent reaches the other agents of its room, beside its own
+// tools. Names of server tools contain two underscores, so these names cannot
+// collide with them.
 const (
 	askAgentTool = "ask_agent"
 	handOverTool = "hand_over"
 )
 
-// roomTools is an agent's tools and those of the room.
+// roomTools offers an agent's own tools, and those of the room, for one turn.
 type roomTools struct {
 	agent.Tools
 	run         *runner
-	storeCtx    context.Context //nolint:containedctx // of one turn, without its end
+	storeCtx    context.Context //nolint:containedctx // of one turn, without its cancellation
 	part        *agui.Part
 	self        string
 	otherAgents []string
 }
 
+// listRoomTools returns the definitions of the room's tools. The schema lists the
+// other agents by name, so that a model cannot invent one.
 func (t *roomTools) listRoomTools() []agent.Tool {
 	schema, err := json.Marshal(map[string]any{
 		"type": "object", "additionalProperties": false, "required": []string{"agent", "message"},
@@ -40,7 +43,7 @@ func (t *roomTools) listRoomTools() []agent.Tool {
 		},
 	})
 	if err != nil {
-		return nil // names can always be written
+		return nil // a map of strings always encodes
 	}
 	return []agent.Tool{
 		{Name: askAgentTool, Title: "Ask another agent", Description: "Ask another agent of this room something, and get its answer. It uses its own tools.", Schema: schema, ReadOnly: true, Own: askAgentTool},
@@ -48,13 +51,13 @@ func (t *roomTools) listRoomTools() []agent.Tool {
 	}
 }
 
-// List gives both.
+// List returns the agent's tools and those of the room.
 func (t *roomTools) List(ctx context.Context) ([]agent.Tool, error) {
 	list, err := t.Tools.List(ctx)
 	return append(slices.Clone(list), t.listRoomTools()...), err
 }
 
-// Resolve knows both.
+// Resolve returns the tool that a call is for, of the agent or of the room.
 func (t *roomTools) Resolve(ctx context.Context, c agent.Call) (agent.Tool, error) {
 	for _, own := range t.listRoomTools() {
 		if own.Name == c.Name {
@@ -64,7 +67,7 @@ func (t *roomTools) Resolve(ctx context.Context, c agent.Call) (agent.Tool, erro
 	return t.Tools.Resolve(ctx, c)
 }
 
-// Call makes either.
+// Call makes a call of the agent's tools or of the room's.
 func (t *roomTools) Call(ctx context.Context, c agent.Call) agent.Result {
 	if c.Name != askAgentTool && c.Name != handOverTool {
 		return t.Tools.Call(ctx, c)
@@ -76,8 +79,8 @@ func (t *roomTools) Call(ctx context.Context, c agent.Call) agent.Result {
 	return agent.Result{CallID: c.ID, Text: text}
 }
 
-// Refuse records calls of the agent's own tools; those of the room are told of in
-// the room.
+// Refuse records a refused call of the agent's own tools. The room's tools have no
+// records: their calls appear in the room's messages.
 func (t *roomTools) Refuse(ctx context.Context, c agent.Call, why error) string {
 	if c.Name == askAgentTool || c.Name == handOverTool {
 		return ""
@@ -85,6 +88,8 @@ func (t *roomTools) Refuse(ctx context.Context, c agent.Call, why error) string 
 	return t.Tools.Refuse(ctx, c, why)
 }
 
+// callRoomTool validates the arguments of a room tool and executes it. The error
+// text is for the model.
 func (t *roomTools) callRoomTool(ctx context.Context, c agent.Call) (string, error) {
 	var in struct {
 		Agent   string `json:"agent"`
@@ -103,7 +108,8 @@ func (t *roomTools) callRoomTool(ctx context.Context, c agent.Call) (string, err
 	return t.askOtherAgent(ctx, c.ID, in.Agent, in.Message)
 }
 
-// passFloor has another speak in the next round, and tells it why.
+// passFloor lets another agent speak in the next round, and posts the message with
+// which the agent hands over.
 func (t *roomTools) passFloor(to, message string) (string, error) {
 	r := t.run
 	r.mu.Lock()
@@ -124,21 +130,22 @@ func (t *roomTools) passFloor(to, message string) (string, error) {
 	return to + " speaks after you. Say in a sentence that you hand over.", nil
 }
 
-// askOtherAgent has another agent answer aside, with its own tools and limits. It can ask
-// nobody else, and do nothing that a person would have to allow: nobody could
-// be asked while the first one waits.
-func (t *roomTools) askOtherAgent(ctx context.Context, call, whom, message string) (string, error) {
+// askOtherAgent runs a turn of another agent, with that agent's tools and limits,
+// and returns its answer. The asked agent cannot ask others. It cannot make calls
+// that need an approval either: the first agent's turn would have to wait inside a
+// tool call, which cannot be stored.
+func (t *roomTools) askOtherAgent(ctx context.Context, callID, name, message string) (string, error) {
 	r := t.run
-	mind, _, err := r.prepareTurn(ctx, whom)
+	turn, _, err := r.prepareTurn(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	mind.Messages = append(mind.Messages, agent.Message{Role: agent.RoleUser, Name: t.self, Text: message})
-	mind.NeedsApproval = r.newApprovalCheck(ctx, whom)
-	rec := r.newRecorder(t.storeCtx, whom, t.part, call) //nolint:contextcheck // what was said is kept although the run is stopped
-	end := agent.Run(ctx, mind, rec.handleEvent)
+	turn.Messages = append(turn.Messages, agent.Message{Role: agent.RoleUser, Name: t.self, Text: message})
+	turn.NeedsApproval = r.newApprovalCheck(ctx, name)
+	rec := r.newRecorder(t.storeCtx, name, t.part, callID) //nolint:contextcheck // messages are stored although the run is stopped
+	end := agent.Run(ctx, turn, rec.handleEvent)
 	if end.Outcome == agent.Waiting {
-		end.Outcome, end.Reason = agent.Failed, fmt.Sprintf("%s wants to use %s, which a person must allow: hand over to it with %s instead", whom, end.Waiting[0].Name, handOverTool)
+		end.Outcome, end.Reason = agent.Failed, fmt.Sprintf("%s wants to use %s, which a person must allow: hand over to it with %s instead", name, end.Waiting[0].Name, handOverTool)
 		end.Waiting = nil
 	}
 	rec.finishTurn(end)
@@ -146,12 +153,13 @@ func (t *roomTools) askOtherAgent(ctx context.Context, call, whom, message strin
 	r.usage.Add(end.Usage)
 	r.mu.Unlock()
 	if end.Outcome != agent.Done && end.Text() == "" {
-		return "", junctor.Errorf(junctor.CodeUnavailable, "%s did not answer: %s", whom, end.Reason)
+		return "", junctor.Errorf(junctor.CodeUnavailable, "%s did not answer: %s", name, end.Reason)
 	}
 	return end.Text(), nil
 }
 
-// describeRoom tells an agent where it is.
+// describeRoom returns the part of an agent's instructions that explains the room
+// and its tools.
 func describeRoom(name string, others []string) string {
 	return fmt.Sprintf("\n\nYou are %s, in a room with people and these other agents: %s. Messages of others come under their names. "+
 		"Speak for yourself alone. To pass the floor write @ and a name, or use %s; to ask another agent something use %s.", name, strings.Join(others, ", "), handOverTool, askAgentTool)

@@ -14,28 +14,29 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// runner is one on its way: agents' turns, one after the other.
+// runner executes one run: the turns of its agents, one after the other.
 type runner struct {
 	rooms     *Rooms
 	room      junctor.Workspace
 	row       junctor.RoomRun
-	userID    string                    // who began it, where that is a user
-	decisions map[string]agent.Decision // on its calls
+	userID    string                    // the user that started the run; "" if no user did
+	decisions map[string]agent.Decision // on the calls that waited in the former run
 
-	mu       sync.Mutex // of what follows: agents that are asked aside work at the same time
+	mu       sync.Mutex // guards the fields below: an agent that another agent asks works at the same time
 	stream   *agui.Stream
 	plan     runPlan
 	usage    agent.Usage
-	answered bool // somebody did
+	answered bool // at least one agent answered
 }
 
-// runToEnd runs it to its end, and keeps how it ended. What is kept is kept although
-// the run was stopped.
+// runToEnd takes all turns, stores how the run ended and finishes the event stream.
+// It stores with a context that has no cancellation, so that the end of a stopped
+// run is kept.
 func (r *runner) runToEnd(ctx context.Context) {
-	keep := context.WithoutCancel(ctx)
+	storeCtx := context.WithoutCancel(ctx)
 	var waits []junctor.CallApproval
 	var part string
-	r.row.State, waits, part = r.runTurns(ctx, keep)
+	r.row.State, waits, part = r.runTurns(ctx, storeCtx)
 	if r.row.State == junctor.RunWaiting {
 		plan, err := json.Marshal(r.plan)
 		if err != nil {
@@ -44,7 +45,7 @@ func (r *runner) runToEnd(ctx context.Context) {
 		r.row.Plan = plan
 	}
 	r.row.Input, r.row.Output, r.row.EndedAt = r.usage.Input, r.usage.Output, r.rooms.Now()
-	if err := r.rooms.Store.For(r.row.Tenant).EndRun(keep, &r.row, waits); err != nil {
+	if err := r.rooms.Store.For(r.row.Tenant).EndRun(storeCtx, &r.row, waits); err != nil {
 		r.rooms.Log.Error("rooms: how a run ended could not be kept", "room", r.row.Workspace, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
 		r.row.State, r.row.Reason = junctor.RunFailed, junctor.AsError(err).Message
 	}
@@ -61,15 +62,18 @@ func (r *runner) runToEnd(ctx context.Context) {
 	}
 }
 
-// runTurns has each agent speak whose turn it is.
-func (r *runner) runTurns(ctx, keep context.Context) (state junctor.RunState, waits []junctor.CallApproval, part string) {
-	if name := r.plan.Waits; name != "" {
-		r.plan.Waits = ""
-		if state, waits, part = r.runTurn(ctx, keep, name); state != "" {
+// runTurns lets agents take their turns until the plan is empty, a call waits for
+// an approval, or the run is stopped. It returns the state in which the run ends.
+// For a waiting run it also returns the approvals to request, and the stream id of
+// the turn that waits.
+func (r *runner) runTurns(ctx, storeCtx context.Context) (state junctor.RunState, waits []junctor.CallApproval, part string) {
+	if name := r.plan.WaitingAgent; name != "" {
+		r.plan.WaitingAgent = ""
+		if state, waits, part = r.runTurn(ctx, storeCtx, name); state != "" {
 			return state, waits, part
 		}
 	} else if len(r.plan.Next) == 0 {
-		r.postNote(keep, r.explainSilence())
+		r.postNote(storeCtx, r.explainSilence())
 	}
 	for {
 		if ctx.Err() != nil {
@@ -79,21 +83,24 @@ func (r *runner) runTurns(ctx, keep context.Context) (state junctor.RunState, wa
 		name, over := r.plan.nextSpeaker(r.room.MaxRounds)
 		r.mu.Unlock()
 		if over {
-			r.postNote(keep, fmt.Sprintf("The agents have passed the floor %d times, as often as this room lets them. Say something to have them go on.", r.room.MaxRounds))
+			r.postNote(storeCtx, fmt.Sprintf("The agents have passed the floor %d times, as often as this room lets them. Say something to have them go on.", r.room.MaxRounds))
 		}
 		if name == "" {
 			break
 		}
-		if state, waits, part = r.runTurn(ctx, keep, name); state != "" {
+		if state, waits, part = r.runTurn(ctx, storeCtx, name); state != "" {
 			return state, waits, part
 		}
 	}
+	// A run failed only if no agent answered; one failed agent beside others does
+	// not count.
 	if r.row.Reason != "" && !r.answered {
 		return junctor.RunFailed, nil, ""
 	}
 	return junctor.RunDone, nil, ""
 }
 
+// cancelRun records why the run was cancelled, and returns that state.
 func (r *runner) cancelRun() junctor.RunState {
 	r.row.Reason = "somebody stopped it"
 	if r.rooms.lifetime.Err() != nil {
@@ -102,7 +109,7 @@ func (r *runner) cancelRun() junctor.RunState {
 	return junctor.RunCancelled
 }
 
-// explainSilence says why nobody answers.
+// explainSilence returns the note for a message that no agent answers.
 func (r *runner) explainSilence() string {
 	agents := r.room.Agents()
 	if len(agents) == 0 {
@@ -111,10 +118,10 @@ func (r *runner) explainSilence() string {
 	return "Nobody was addressed. Write @" + strings.Join(agents, ", @") + ", or @all."
 }
 
-// postNote is a message of the room itself.
-func (r *runner) postNote(keep context.Context, text string) {
+// postNote stores and publishes a message of the room itself.
+func (r *runner) postNote(storeCtx context.Context, text string) {
 	id := r.rooms.NewID()
-	if err := r.rooms.storeNote(keep, &r.room, r.row.ID, id, text); err != nil {
+	if err := r.rooms.storeNote(storeCtx, &r.room, r.row.ID, id, text); err != nil {
 		r.logStoreFailure(err)
 	}
 	r.mu.Lock()
@@ -122,16 +129,18 @@ func (r *runner) postNote(keep context.Context, text string) {
 	r.stream.Say(id, text)
 }
 
-// logStoreFailure logs that something said could not be kept. The run goes on: who
-// listens has heard it.
+// logStoreFailure logs that a message could not be stored. The run goes on, because
+// subscribers have received the message already.
 func (r *runner) logStoreFailure(err error) {
 	r.rooms.Log.Error("rooms: what was said could not be kept", "room", r.row.Workspace, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
 }
 
-// runTurn is one agent's. It gives a state where the run ends with it.
-func (r *runner) runTurn(ctx, keep context.Context, name string) (junctor.RunState, []junctor.CallApproval, string) {
-	mind, before, err := r.prepareTurn(ctx, name)
-	rec := r.newRecorder(keep, name, nil, "")
+// runTurn takes one agent's turn, stores and publishes it. The state is "" if the
+// run goes on; see runTurns for the other results. An agent that fails does not end
+// the run: others may still answer.
+func (r *runner) runTurn(ctx, storeCtx context.Context, name string) (junctor.RunState, []junctor.CallApproval, string) {
+	turn, before, err := r.prepareTurn(ctx, name)
+	rec := r.newRecorder(storeCtx, name, nil, "")
 	if err != nil {
 		if ctx.Err() != nil {
 			rec.finishTurn(agent.End{Outcome: agent.Cancelled})
@@ -142,24 +151,25 @@ func (r *runner) runTurn(ctx, keep context.Context, name string) (junctor.RunSta
 		return "", nil, ""
 	}
 	rec.adoptDecidedCalls(before, r.decisions)
-	mind.Tools = r.rooms.Views.Beside(toolsOrNone(mind.Tools), r.row.Tenant, r.userID, name, rec.newRecordCheck(before))
-	if mind.Model != "" { // rules have surfaces of their own
-		mind.Tools = agent.WithSurfaces(mind.Tools, r.rooms.Catalogs(ctx, r.row.Tenant))
+	turn.Tools = r.rooms.Views.Beside(toolsOrNone(turn.Tools), r.row.Tenant, r.userID, name, rec.newRecordCheck(before))
+	if turn.Model != "" { // rules define surfaces in their own syntax
+		turn.Tools = agent.WithSurfaces(turn.Tools, r.rooms.Catalogs(ctx, r.row.Tenant))
 	}
 	if others := r.otherAgents(name); len(others) > 0 {
-		mind.Tools = &roomTools{Tools: mind.Tools, run: r, storeCtx: keep, part: rec.part, self: name, otherAgents: others}
-		mind.Instructions += describeRoom(name, others)
+		turn.Tools = &roomTools{Tools: turn.Tools, run: r, storeCtx: storeCtx, part: rec.part, self: name, otherAgents: others}
+		turn.Instructions += describeRoom(name, others)
 	}
-	mind.NeedsApproval, mind.Apps = r.newApprovalCheck(ctx, name), true // the console shows them
-	mind.Decisions, r.decisions = r.decisions, nil
-	end := agent.Run(ctx, mind, rec.handleEvent)
+	turn.NeedsApproval, turn.Apps = r.newApprovalCheck(ctx, name), true // the console can show App views
+	// Decisions are for the first turn only: it continues the calls that waited.
+	turn.Decisions, r.decisions = r.decisions, nil
+	end := agent.Run(ctx, turn, rec.handleEvent)
 	waits := rec.finishTurn(end)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.usage.Add(end.Usage)
 	switch end.Outcome {
 	case agent.Waiting:
-		r.plan.Waits = name
+		r.plan.WaitingAgent = name
 		return junctor.RunWaiting, waits, rec.id
 	case agent.Cancelled:
 		return r.cancelRun(), nil, ""
@@ -172,29 +182,30 @@ func (r *runner) runTurn(ctx, keep context.Context, name string) (junctor.RunSta
 	return "", nil, ""
 }
 
-// prepareTurn gives an agent what it thinks with, and what was said so far.
+// prepareTurn returns a turn of an agent with the conversation so far, and the
+// stored messages of which the conversation was made.
 func (r *runner) prepareTurn(ctx context.Context, name string) (agent.Turn, []junctor.Message, error) {
-	mind, err := r.rooms.Minds.Mind(ctx, r.row.Tenant, r.row.Workspace, name)
+	turn, err := r.rooms.Minds.Mind(ctx, r.row.Tenant, r.row.Workspace, name)
 	if err != nil {
-		return mind, nil, err
+		return turn, nil, err
 	}
 	list, err := r.rooms.Store.For(r.row.Tenant).Messages(ctx, r.row.Workspace, store.MessageFilter{Limit: maxHistoryMessages})
 	if err != nil {
-		return mind, nil, err
+		return turn, nil, err
 	}
 	list = trimHistory(list)
-	mind.Agent, mind.Messages, mind.FreshIDs = name, conversationFor(list, name), true // cards of calls are known by their ids, in the whole room
-	if len(r.decisions) > 0 {                                                          // what others said meanwhile stands before the calls that wait
-		mind.Messages = moveWaitingLast(mind.Messages, r.decisions)
+	turn.Agent, turn.Messages, turn.FreshIDs = name, conversationFor(list, name), true // clients identify calls by id in the whole room
+	if len(r.decisions) > 0 {                                                          // messages that arrived meanwhile go before the waiting calls
+		turn.Messages = moveWaitingLast(turn.Messages, r.decisions)
 	}
-	return mind, list, nil
+	return turn, list, nil
 }
 
-// moveWaitingLast moves the message whose calls wait, and their results, behind all
-// others: a turn goes on with the calls that its story ends with.
-func moveWaitingLast(messages []agent.Message, words map[string]agent.Decision) []agent.Message {
+// moveWaitingLast moves the message with the decided calls, and the results behind
+// it, to the end: agent.Run resumes only calls that end the conversation.
+func moveWaitingLast(messages []agent.Message, decisions map[string]agent.Decision) []agent.Message {
 	for i, m := range messages {
-		if !slices.ContainsFunc(m.Calls, func(c agent.Call) bool { _, ok := words[c.ID]; return ok }) {
+		if !slices.ContainsFunc(m.Calls, func(c agent.Call) bool { _, ok := decisions[c.ID]; return ok }) {
 			continue
 		}
 		end := i + 1
@@ -206,10 +217,12 @@ func moveWaitingLast(messages []agent.Message, words map[string]agent.Decision) 
 	return messages
 }
 
+// otherAgents returns the agents of the room except the named one.
 func (r *runner) otherAgents(name string) []string {
 	return slices.DeleteFunc(r.room.Agents(), func(one string) bool { return one == name })
 }
 
+// toolsOrNone replaces nil, so that the tools can be wrapped.
 func toolsOrNone(tools agent.Tools) agent.Tools {
 	if tools == nil {
 		return agent.NoTools{}
@@ -217,10 +230,14 @@ func toolsOrNone(tools agent.Tools) agent.Tools {
 	return tools
 }
 
-// newApprovalCheck says which calls of an agent a person must allow: those of tools that are
-// not known to be read-only, unless somebody allowed the tool for good as it is
-// now. A tool with another description, schema or annotation is another tool: its
-// server could otherwise be allowed one thing and then do a second one.
+// newApprovalCheck returns a function that reports whether a person must approve a
+// call of an agent. Calls of read-only tools need no approval, and neither do calls
+// of a tool that a member allowed permanently.
+//
+// A permanent approval holds for one digest of the tool. A tool with another
+// description, schema or annotation needs a new one: a server could otherwise get a
+// harmless tool approved and then replace it. If the approvals cannot be read, the
+// call needs one.
 func (r *runner) newApprovalCheck(ctx context.Context, name string) func(agent.Tool, agent.Call) bool {
 	if r.room.Approvals == junctor.ApproveNever {
 		return nil
