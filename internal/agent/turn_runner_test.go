@@ -77,7 +77,7 @@ func (s *shelf) Resolve(_ context.Context, c Call) (Tool, error) {
 		}
 		return Tool{Name: in.Name}, nil
 	}
-	return *find(s.tools, c.Name), nil
+	return *findTool(s.tools, c.Name), nil
 }
 
 func (s *shelf) Refuse(_ context.Context, c Call, why error) string {
@@ -347,7 +347,7 @@ func TestIDsThatAModelRepeats(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range end.Messages {
 		for _, c := range m.Calls {
-			if seen[c.ID] || !callID.MatchString(c.ID) {
+			if seen[c.ID] || !callIDPattern.MatchString(c.ID) {
 				t.Errorf("the id %q", c.ID)
 			}
 			seen[c.ID] = true
@@ -389,7 +389,7 @@ func TestLimits(t *testing.T) {
 			if end.Outcome != Limit || !strings.Contains(end.Reason, c.says) || end.Turns != c.turns || end.Calls != c.calls || len(tools.calls()) != c.calls {
 				t.Errorf("%s %q after %d turns and %d calls (%d made)", end.Outcome, end.Reason, end.Turns, end.Calls, len(tools.calls()))
 			}
-			if open := unanswered(end.Messages); len(open) > 0 {
+			if open := findUnansweredCalls(end.Messages); len(open) > 0 {
 				t.Errorf("calls without a result: %v", open)
 			}
 		})

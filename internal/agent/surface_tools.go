@@ -12,22 +12,24 @@ import (
 	"github.com/junctor-mcp/junctor/internal/a2ui"
 )
 
-// showSurface is the tool with which a model answers with interface. Names of
-// tools from servers have two underscores, so it is no other's.
-const showSurface = "show_surface"
+// showSurfaceTool is the name of the tool with which a model shows interface. Names
+// of server tools contain two underscores, so the name cannot collide.
+const showSurfaceTool = "show_surface"
 
-// WithSurfaces is tools, and one with which a model shows a surface: for who
-// talks to a model and can draw what it shows, of the components that are known.
-func WithSurfaces(t Tools, known *a2ui.Catalogs) Tools { return &withSurfaces{t, known} }
+// WithSurfaces adds a tool to t with which a model shows an A2UI surface made of
+// known components. It is for callers that can draw surfaces.
+func WithSurfaces(t Tools, known *a2ui.Catalogs) Tools { return &surfaceTools{t, known} }
 
-type withSurfaces struct {
+// surfaceTools is the implementation of WithSurfaces.
+type surfaceTools struct {
 	Tools
 	known *a2ui.Catalogs
 }
 
-func (w *withSurfaces) own() Tool {
+// newShowTool returns the definition of the added tool.
+func (w *surfaceTools) newShowTool() Tool {
 	return Tool{
-		Name: showSurface, Own: showSurface, Title: "Show interface", ReadOnly: true, Description: surfaceHelp(w.known),
+		Name: showSurfaceTool, Own: showSurfaceTool, Title: "Show interface", ReadOnly: true, Description: describeComponents(w.known),
 		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["id","components"],"properties":{` +
 			`"id":{"type":"string","description":"a short name; showing it again replaces what was shown under it"},` +
 			`"catalogs":{"type":"array","items":{"type":"string"},"description":"ids of catalogues beside the basic one"},` +
@@ -36,8 +38,9 @@ func (w *withSurfaces) own() Tool {
 	}
 }
 
-// surfaceHelp tells a model what there is to show with.
-func surfaceHelp(known *a2ui.Catalogs) string {
+// describeComponents returns the description of the tool for the model: the rules
+// of surfaces, and every known component with its properties.
+func describeComponents(known *a2ui.Catalogs) string {
 	var b strings.Builder
 	b.WriteString("Show the person interface beside your words: cards, lists, forms, buttons, maps (A2UI v0.9, flat components). A child is named by its id. A text, number or flag may be bound to the data " +
 		`by {"path":"/a/b"}; children may be {"componentId":…,"path":"/list"}, one for each member of a list, with paths inside it relative. A button's action is {"event":{"name":…,"context":{…}}}: its press comes ` +
@@ -61,34 +64,36 @@ func surfaceHelp(known *a2ui.Catalogs) string {
 	return strings.TrimSpace(b.String())
 }
 
-// List gives both.
-func (w *withSurfaces) List(ctx context.Context) ([]Tool, error) {
+// List returns the wrapped tools and the added one.
+func (w *surfaceTools) List(ctx context.Context) ([]Tool, error) {
 	list, err := w.Tools.List(ctx)
-	return append(slices.Clone(list), w.own()), err
+	return append(slices.Clone(list), w.newShowTool()), err
 }
 
-// Resolve knows both.
-func (w *withSurfaces) Resolve(ctx context.Context, c Call) (Tool, error) {
-	if c.Name == showSurface {
-		return w.own(), nil
+// Resolve knows the wrapped tools and the added one.
+func (w *surfaceTools) Resolve(ctx context.Context, c Call) (Tool, error) {
+	if c.Name == showSurfaceTool {
+		return w.newShowTool(), nil
 	}
 	return w.Tools.Resolve(ctx, c)
 }
 
-// Call makes either. A surface comes in the result as a server's would, so it is
-// shown in the same way.
-func (w *withSurfaces) Call(ctx context.Context, c Call) Result {
-	if c.Name != showSurface {
+// Call makes a call of the wrapped tools, or shows a surface. The surface is part
+// of the result, like that of a server, so it takes the same path to the client.
+func (w *surfaceTools) Call(ctx context.Context, c Call) Result {
+	if c.Name != showSurfaceTool {
 		return w.Tools.Call(ctx, c)
 	}
-	content, err := surfaceResult(c.Arguments, w.known)
+	content, err := encodeSurfaceResult(c.Arguments, w.known)
 	if err != nil {
 		return Result{CallID: c.ID, IsError: true, Text: "nothing was shown: " + err.Error()}
 	}
 	return Result{CallID: c.ID, Text: "it is shown", Content: content}
 }
 
-func surfaceResult(arguments json.RawMessage, known *a2ui.Catalogs) (json.RawMessage, error) {
+// encodeSurfaceResult checks the arguments of the tool and returns a CallToolResult
+// that contains the surface. Errors tell the model what to correct.
+func encodeSurfaceResult(arguments json.RawMessage, known *a2ui.Catalogs) (json.RawMessage, error) {
 	var s a2ui.Surface
 	if err := strict.Unmarshal(arguments, &s, strict.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("the arguments are no surface: %w", err)
