@@ -19,7 +19,7 @@ type segment struct {
 	kind  byte // n(ame), i(ndex) or *
 }
 
-var pathName = regexp.MustCompile(`^[A-Za-z_\x{80}-\x{10FFFF}][A-Za-z0-9_\x{80}-\x{10FFFF}]*`)
+var pathNamePattern = regexp.MustCompile(`^[A-Za-z_\x{80}-\x{10FFFF}][A-Za-z0-9_\x{80}-\x{10FFFF}]*`)
 
 // maxSegments bounds a path.
 const maxSegments = 32
@@ -28,17 +28,17 @@ const maxSegments = 32
 func parsePath(text string) (path, error) {
 	rest, ok := strings.CutPrefix(text, "$")
 	if !ok {
-		return nil, fmt.Errorf("%q is no path: it begins with $, such as $.items[0].title", clip(text))
+		return nil, fmt.Errorf("%q is no path: it begins with $, such as $.items[0].title", truncateText(text))
 	}
 	p := path{}
 	for rest != "" {
 		s, after, err := nextSegment(rest)
 		if err != nil {
-			return nil, fmt.Errorf("the path %q, at %q: %w", clip(text), clip(rest), err)
+			return nil, fmt.Errorf("the path %q, at %q: %w", truncateText(text), truncateText(rest), err)
 		}
 		p, rest = append(p, s), after
 		if len(p) > maxSegments {
-			return nil, fmt.Errorf("the path %q has more than %d steps", clip(text), maxSegments)
+			return nil, fmt.Errorf("the path %q has more than %d steps", truncateText(text), maxSegments)
 		}
 	}
 	return p, nil
@@ -49,7 +49,7 @@ func nextSegment(rest string) (s segment, after string, err error) {
 		if after, ok := strings.CutPrefix(after, "*"); ok {
 			return segment{kind: '*'}, after, nil
 		}
-		name := pathName.FindString(after)
+		name := pathNamePattern.FindString(after)
 		if name == "" {
 			return s, "", errors.New("a name or * stands behind a dot; write other names as ['name']")
 		}
@@ -79,8 +79,8 @@ func nextSegment(rest string) (s segment, after string, err error) {
 	return segment{kind: 'i', index: index}, after, nil
 }
 
-// in finds what the path leads to. With a wildcard it is a list.
-func (p path) in(data any) (any, bool) {
+// lookup finds what the path leads to. With a wildcard it is a list.
+func (p path) lookup(data any) (any, bool) {
 	for i, s := range p {
 		switch at := data.(type) {
 		case map[string]any:
@@ -94,7 +94,7 @@ func (p path) in(data any) (any, bool) {
 			data = next
 		case []any:
 			if s.kind == '*' {
-				return p[i+1:].each(at), true
+				return p[i+1:].lookupEach(at), true
 			}
 			index := s.index
 			if index < 0 {
@@ -111,16 +111,16 @@ func (p path) in(data any) (any, bool) {
 	return data, true
 }
 
-// each finds what the path leads to in each of a list; lists in it become part
+// lookupEach finds what the path leads to in each of a list; lists in it become part
 // of the one.
-func (p path) each(list []any) []any {
+func (p path) lookupEach(list []any) []any {
 	out := []any{}
 	for _, one := range list {
-		v, ok := p.in(one)
+		v, ok := p.lookup(one)
 		if !ok {
 			continue
 		}
-		if inner, many := v.([]any); many && p.wild() {
+		if inner, many := v.([]any); many && p.hasWildcard() {
 			out = append(out, inner...)
 			continue
 		}
@@ -129,7 +129,7 @@ func (p path) each(list []any) []any {
 	return out
 }
 
-func (p path) wild() bool {
+func (p path) hasWildcard() bool {
 	for _, s := range p {
 		if s.kind == '*' {
 			return true

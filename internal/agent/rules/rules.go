@@ -29,21 +29,21 @@ type Rules struct {
 
 // intent is something that people may want.
 type intent struct {
-	name    string
-	match   []*regexp.Regexp
-	except  []*regexp.Regexp // what fits one of these is not meant, whatever match says
-	action  string           // the name of what is pressed; "" for none
-	context []string         // what comes with it, by name
-	steps   []step
-	answers []answer // the first that holds is given
-	failed  template
+	name           string
+	patterns       []*regexp.Regexp
+	exceptPatterns []*regexp.Regexp // what fits one of these is not meant, whatever match says
+	action         string           // the name of what is pressed; "" for none
+	contextNames   []string         // what comes with it, by name
+	steps          []step
+	answers        []answer // the first that holds is given
+	failureText    template
 }
 
 // answer is what is said, and shown beside it.
 type answer struct {
 	cond     condition
-	say      template
-	surfaces []*surface // the first that can be shown is; none where words are enough
+	text     template
+	surfaces []*surfaceTemplate // the first that can be shown is; none where words are enough
 }
 
 // Stream implements agent.Provider. What is to come next follows from the story
@@ -54,7 +54,7 @@ func (r *Rules) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.Pie
 			yield(agent.Piece{}, ctx.Err())
 			return
 		}
-		calls, text, shown := r.next(q)
+		calls, text, shown := r.nextReply(q)
 		for i := range calls {
 			if !yield(agent.Piece{Call: &calls[i]}, nil) {
 				return
@@ -72,88 +72,88 @@ func (r *Rules) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.Pie
 	}
 }
 
-// next gives the calls to make now, or the answer.
-func (r *Rules) next(q agent.Request) ([]agent.Call, string, *a2ui.Surface) {
-	story, last := q.Messages, -1
-	for i, m := range slices.Backward(story) {
+// nextReply gives the calls to make now, or the answer.
+func (r *Rules) nextReply(q agent.Request) ([]agent.Call, string, *a2ui.Surface) {
+	conversation, last := q.Messages, -1
+	for i, m := range slices.Backward(conversation) {
 		if m.Role == agent.RoleUser {
 			last = i
 			break
 		}
 	}
-	vars := values{}
+	vars := variables{}
 	if last < 0 {
-		return nil, r.fallback.text(vars), nil
+		return nil, r.fallback.render(vars), nil
 	}
-	said := &story[last]
-	vars["message"], vars["speaker"] = said.Text, said.Name
-	in := r.meant(said, vars)
+	message := &conversation[last]
+	vars["message"], vars["speaker"] = message.Text, message.Name
+	in := r.findIntent(message, vars)
 	if in == nil {
-		return nil, r.fallback.text(vars), nil
+		return nil, r.fallback.render(vars), nil
 	}
-	calls, a := in.next(story[last+1:], vars)
+	calls, a := in.nextCalls(conversation[last+1:], vars)
 	switch {
 	case len(calls) > 0:
 		return calls, "", nil
 	case a == nil:
-		return nil, in.failed.text(vars), nil
+		return nil, in.failureText.render(vars), nil
 	}
-	text := a.say.text(vars)
+	text := a.text.render(vars)
 	for i, s := range a.surfaces {
-		shown := s.show(vars, idOf(s.name, story[:last+1]))
-		if i == len(a.surfaces)-1 || shown != nil && hosted(shown, q) {
+		shown := s.render(vars, surfaceID(s.name, conversation[:last+1]))
+		if i == len(a.surfaces)-1 || shown != nil && canShowApps(shown, q) {
 			return nil, text, shown
 		}
 	}
 	return nil, text, nil
 }
 
-// meant gives the intent that a message is for, and notes what it names. What
+// findIntent gives the intent that a message is for, and notes what it names. What
 // was pressed leads to the intent of its name; where there is none, its words
 // are read like any.
-func (r *Rules) meant(said *agent.Message, vars values) *intent {
-	if act := said.Action; act != nil {
+func (r *Rules) findIntent(message *agent.Message, vars variables) *intent {
+	if act := message.Action; act != nil {
 		for i := range r.intents {
 			if in := &r.intents[i]; in.action != "" && in.action == act.Name {
-				in.pressed(act.Context, vars)
+				in.readActionContext(act.Context, vars)
 				return in
 			}
 		}
 	}
 	for i := range r.intents {
-		if in := &r.intents[i]; in.fits(said.Text, vars) {
+		if in := &r.intents[i]; in.matchText(message.Text, vars) {
 			return in
 		}
 	}
 	return nil
 }
 
-// pressed notes those members of an action's context that the intent names.
-func (in *intent) pressed(context json.RawMessage, vars values) {
-	members, _ := decode(context).(map[string]any)
-	for _, name := range in.context {
+// readActionContext notes those members of an action's context that the intent names.
+func (in *intent) readActionContext(context json.RawMessage, vars variables) {
+	members, _ := decodeJSON(context).(map[string]any)
+	for _, name := range in.contextNames {
 		if v, ok := members[name]; ok && v != nil && v != "" {
 			vars[name] = v
 		}
 	}
 }
 
-// fits says whether the intent is meant, and notes what its pattern names.
-func (in *intent) fits(said string, vars values) bool {
-	if slices.ContainsFunc(in.except, func(re *regexp.Regexp) bool { return re.MatchString(said) }) {
+// matchText says whether the intent is meant, and notes what its pattern names.
+func (in *intent) matchText(message string, vars variables) bool {
+	if slices.ContainsFunc(in.exceptPatterns, func(re *regexp.Regexp) bool { return re.MatchString(message) }) {
 		return false
 	}
-	for _, re := range in.match {
-		if groups := re.FindStringSubmatch(said); groups != nil {
-			note(vars, re, groups)
+	for _, re := range in.patterns {
+		if groups := re.FindStringSubmatch(message); groups != nil {
+			setGroups(vars, re, groups)
 			return true
 		}
 	}
 	return false
 }
 
-// note keeps what the groups of a pattern found under their names.
-func note(vars values, re *regexp.Regexp, groups []string) {
+// setGroups keeps what the groups of a pattern found under their names.
+func setGroups(vars variables, re *regexp.Regexp, groups []string) {
 	for i, name := range re.SubexpNames() {
 		if name != "" && groups[i] != "" {
 			vars[name] = strings.TrimSpace(groups[i])
@@ -161,32 +161,32 @@ func note(vars values, re *regexp.Regexp, groups []string) {
 	}
 }
 
-// next walks through the steps with the results that there are. It gives calls to
+// nextCalls walks through the steps with the results that there are. It gives calls to
 // make, or the answer; neither where a call failed that must not.
-func (in *intent) next(since []agent.Message, vars values) ([]agent.Call, *answer) {
-	results := made(since)
+func (in *intent) nextCalls(since []agent.Message, vars variables) ([]agent.Call, *answer) {
+	results := orderResults(since)
 	var now []agent.Call
 	for i := range in.steps {
 		s := &in.steps[i]
-		if len(now) > 0 && !s.also {
+		if len(now) > 0 && !s.isParallel {
 			return now, nil // the rest follows from what these say
 		}
-		if !s.cond.holds(vars) {
+		if !s.cond.isMet(vars) {
 			continue
 		}
 		if s.tool == "" {
-			s.do.work(vars)
+			s.local.apply(vars)
 			continue
 		}
 		if len(results) == 0 {
-			now = append(now, s.call(vars))
+			now = append(now, s.newCall(vars))
 			continue
 		}
 		res := results[0]
 		results = results[1:]
 		switch {
 		case !res.IsError:
-			s.learn(res, vars)
+			s.readResult(res, vars)
 		case s.mayFail:
 			vars["error"] = res.Text
 		default:
@@ -198,15 +198,15 @@ func (in *intent) next(since []agent.Message, vars values) ([]agent.Call, *answe
 		return now, nil
 	}
 	for i := range in.answers {
-		if a := &in.answers[i]; a.cond.holds(vars) {
+		if a := &in.answers[i]; a.cond.isMet(vars) {
 			return nil, a
 		}
 	}
 	return nil, &in.answers[len(in.answers)-1] // which has no condition
 }
 
-// made gives the results of the calls since, in the order of the calls.
-func made(since []agent.Message) []agent.Result {
+// orderResults gives the results of the calls since, in the order of the calls.
+func orderResults(since []agent.Message) []agent.Result {
 	byID := map[string]agent.Result{}
 	for _, m := range since {
 		for _, res := range m.Results {

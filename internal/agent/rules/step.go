@@ -10,23 +10,23 @@ import (
 
 // step is a call and what is taken from its result, or work on what is known.
 type step struct {
-	cond condition
-	do   worker // where it is no call
+	cond  condition
+	local localStep // where it is no call
 
-	tool    string
-	args    value
-	also    bool   // made together with the one before
-	mayFail bool   // what follows is done all the same, and knows the error
-	as      string // the name of what the result says
-	take    []taken
-	find    []*regexp.Regexp // groups name what is found in the text
+	tool        string
+	args        valueTemplate
+	isParallel  bool   // made together with the one before
+	mayFail     bool   // what follows is done all the same, and knows the error
+	resultName  string // the name of what the result says
+	extractions []extraction
+	searches    []*regexp.Regexp // groups name what is found in the text
 }
 
-// worker makes known what follows from what is known. It has no other effect.
-type worker interface{ work(vars values) }
+// localStep makes known what follows from what is known. It has no other effect.
+type localStep interface{ apply(vars variables) }
 
-// taken is a value by its path.
-type taken struct {
+// extraction is a value by its path.
+type extraction struct {
 	name string
 	path path
 }
@@ -35,59 +35,59 @@ type taken struct {
 // other is.
 type condition struct{ when, unless []template }
 
-func (c *condition) holds(vars values) bool {
+func (c *condition) isMet(vars variables) bool {
 	for _, t := range c.when {
-		if t.text(vars) == "" {
+		if t.render(vars) == "" {
 			return false
 		}
 	}
 	for _, t := range c.unless {
-		if t.text(vars) != "" {
+		if t.render(vars) != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// call is the call of a step.
-func (s *step) call(vars values) agent.Call {
-	arguments, err := json.Marshal(s.args.fill(vars))
+// newCall is the call of a step.
+func (s *step) newCall(vars variables) agent.Call {
+	arguments, err := json.Marshal(s.args.render(vars))
 	if err != nil {
 		arguments = []byte("{}")
 	}
 	return agent.Call{Name: s.tool, Arguments: arguments}
 }
 
-// learn takes from a result what the step wants.
-func (s *step) learn(res agent.Result, vars values) {
+// readResult takes from a result what the step wants.
+func (s *step) readResult(res agent.Result, vars variables) {
 	vars["result"] = res.Text
-	if s.as != "" {
-		vars[s.as] = res.Text
+	if s.resultName != "" {
+		vars[s.resultName] = res.Text
 	}
-	search(s.find, res.Text, vars)
-	if len(s.take) == 0 {
+	searchText(s.searches, res.Text, vars)
+	if len(s.extractions) == 0 {
 		return
 	}
-	data := dataOf(res)
-	for _, t := range s.take {
-		if v, ok := t.path.in(data); ok {
+	data := resultData(res)
+	for _, t := range s.extractions {
+		if v, ok := t.path.lookup(data); ok {
 			vars[t.name] = v
 		}
 	}
 }
 
-// search notes what patterns find in a text, each at its first place.
-func search(find []*regexp.Regexp, text string, vars values) {
+// searchText notes what patterns find in a text, each at its first place.
+func searchText(find []*regexp.Regexp, text string, vars variables) {
 	for _, re := range find {
 		if groups := re.FindStringSubmatch(text); groups != nil {
-			note(vars, re, groups)
+			setGroups(vars, re, groups)
 		}
 	}
 }
 
-// dataOf is a result as data: what it has as such, or its text where that is
+// resultData is a result as data: what it has as such, or its text where that is
 // JSON.
-func dataOf(res agent.Result) any {
+func resultData(res agent.Result) any {
 	var content struct {
 		Structured json.RawMessage `json:"structuredContent"`
 	}
@@ -95,11 +95,11 @@ func dataOf(res agent.Result) any {
 	if json.Unmarshal(res.Content, &content) == nil && len(content.Structured) > 0 {
 		text = content.Structured
 	}
-	return decode(text)
+	return decodeJSON(text)
 }
 
-// decode reads JSON, numbers as they are written; nil where it is none.
-func decode(text []byte) any {
+// decodeJSON reads JSON, numbers as they are written; nil where it is none.
+func decodeJSON(text []byte) any {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -109,20 +109,20 @@ func decode(text []byte) any {
 	return v
 }
 
-// finder looks into a text that is known.
-type finder struct {
-	in   template
-	find []*regexp.Regexp
+// searchStep looks into a text that is known.
+type searchStep struct {
+	source   template
+	patterns []*regexp.Regexp
 }
 
-func (f *finder) work(vars values) { search(f.find, f.in.text(vars), vars) }
+func (f *searchStep) apply(vars variables) { searchText(f.patterns, f.source.render(vars), vars) }
 
-// setter gives names to values. What has no value stays unknown.
-type setter []member
+// setStep gives names to values. What has no value stays unknown.
+type setStep []member
 
-func (s setter) work(vars values) {
+func (s setStep) apply(vars variables) {
 	for _, m := range s {
-		if v := m.value.fill(vars); v != nil {
+		if v := m.value.render(vars); v != nil {
 			vars[m.name] = v
 		}
 	}
