@@ -9,34 +9,46 @@ import (
 	"unicode"
 )
 
-// listStep chooses from a list and puts it in order.
+// listStep filters and sorts a list, and sets variables to what is left. The steps
+// run in the order of the fields:
+//
+//   - from: "{{items}}"
+//     where: {status: open}
+//     words: {of: "{{message}}", in: title}
+//     sort: -date
+//     limit: 3
+//     first: best
+//     rest: others
 type listStep struct {
 	source       template
-	where        []member   // those alone of which all these are so
-	wordMatch    *wordMatch // nil: all
-	sortKey      string     // a member; "": as it is
-	isDescending bool       // the last comes first
-	prefer       []member   // those of which these are so come first
-	limit        int        // 0: all
-	addedMembers []member   // members that each gets, filled in with itself as {{item}}
+	where        []member   // keeps the items whose members all have these values
+	wordMatch    *wordMatch // keeps the items that share most words with a text; nil keeps all
+	sortKey      string     // the member to sort by; "" keeps the order
+	isDescending bool       // sorts in descending order
+	prefer       []member   // moves the items whose members have these values to the front
+	limit        int        // number of items to keep; 0 keeps all
+	addedMembers []member   // members that each item gets; {{item}} in them is the item itself
 
-	listName, firstName, restName string // what comes of it, by name
+	listName, firstName, restName string // variables for the list, its first item and the other items
 }
 
-// wordMatch keeps what shares most words with a text.
+// wordMatch compares a member of each item with a text by their words.
 type wordMatch struct {
 	text       template
-	memberName string // a member
-	sharedName string // the name of the words that the first shares, as it writes them
+	memberName string // the member to compare
+	sharedName string // variable for the words that the first item shares, in the item's spelling
 }
 
-// minWordLength is how many letters a word has that means something: to, for and the
-// mean nothing.
+// minWordLength is the length from which a word counts: "to", "for" and "the" carry
+// no meaning.
 const minWordLength = 4
 
+// apply implements localStep.
 func (l *listStep) apply(vars variables) {
 	items := slices.Clone(toList(l.source.renderValue(vars)))
 	if len(l.where) > 0 {
+		// A condition with an unknown value keeps no item: an unset variable must
+		// not select everything.
 		wanted := fillMembers(l.where, vars)
 		items = slices.DeleteFunc(items, func(item any) bool { return len(wanted) < len(l.where) || mismatch(item, wanted) > 0 })
 	}
@@ -66,8 +78,9 @@ func (l *listStep) apply(vars variables) {
 	l.setResults(vars, l.addMembers(items, vars), words)
 }
 
-// addMembers gives the items with the members that each gets. What is no object stays as it
-// is.
+// addMembers returns the items with the added members. Items that are not objects
+// stay as they are. It copies the items, because the values of variables are
+// shared.
 func (l *listStep) addMembers(items []any, vars variables) []any {
 	if len(l.addedMembers) == 0 {
 		return items
@@ -89,15 +102,15 @@ func (l *listStep) addMembers(items []any, vars variables) []any {
 	return items
 }
 
-// setResults makes known what was chosen. What is empty is not known, whatever was
-// known under its name before.
+// setResults sets the variables of the step. It unsets a variable whose result is
+// empty, so that a condition on it is not met by a former value.
 func (l *listStep) setResults(vars variables, items []any, words map[string]bool) {
-	set := func(name string, v any, some bool) {
+	set := func(name string, v any, hasValue bool) {
 		if name == "" {
 			return
 		}
 		delete(vars, name)
-		if some {
+		if hasValue {
 			vars[name] = v
 		}
 	}
@@ -115,7 +128,7 @@ func (l *listStep) setResults(vars variables, items []any, words map[string]bool
 	}
 }
 
-// fillMembers gives the members that are wanted, by name, as far as they are known.
+// fillMembers renders the members as texts, by name. It leaves out unknown ones.
 func fillMembers(wanted []member, vars variables) map[string]string {
 	out := map[string]string{}
 	for _, m := range wanted {
@@ -126,7 +139,8 @@ func fillMembers(wanted []member, vars variables) map[string]string {
 	return out
 }
 
-// mismatch is 0 for what has all the members that are wanted, else 1.
+// mismatch returns 0 for an item whose members have all the wanted values,
+// otherwise 1. Items sort by it.
 func mismatch(item any, wanted map[string]string) int {
 	for name, text := range wanted {
 		if toText(memberValue(item, name)) != text {
@@ -136,8 +150,8 @@ func mismatch(item any, wanted map[string]string) int {
 	return 0
 }
 
-// keepBestMatches keeps those items whose member has most of the words that were said,
-// in their order; none where none has any.
+// keepBestMatches keeps the items that share the largest number of words, in their
+// order. It keeps none if no item shares a word.
 func keepBestMatches(items []any, in string, words map[string]bool) []any {
 	out, most := make([]any, 0, len(items)), 1
 	for _, item := range items {
@@ -151,8 +165,8 @@ func keepBestMatches(items []any, in string, words map[string]bool) []any {
 	return out
 }
 
-// sharedWords gives the words of an item's member that were said, each once, as it
-// writes them.
+// sharedWords returns the words of an item's member that are among the given ones,
+// each once, in the item's spelling.
 func sharedWords(item any, in string, words map[string]bool) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -165,18 +179,19 @@ func sharedWords(item any, in string, words map[string]bool) []string {
 	return out
 }
 
-// splitWords are the words of a text that may mean something.
+// splitWords returns the words of a text that are at least minWordLength long.
 func splitWords(text string) []string {
 	all := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return slices.DeleteFunc(all, func(w string) bool { return len([]rune(w)) < minWordLength })
 }
 
+// memberValue returns a member of an object; nil if there is none.
 func memberValue(item any, name string) any {
 	object, _ := item.(map[string]any)
 	return object[name]
 }
 
-// compareValues puts numbers in their order, and all else in that of its text.
+// compareValues orders two numbers by value, and anything else by text.
 func compareValues(a, b any) int {
 	if x, ok := asNumber(a); ok {
 		if y, ok := asNumber(b); ok {
@@ -186,7 +201,7 @@ func compareValues(a, b any) int {
 	return cmp.Compare(toText(a), toText(b))
 }
 
-// asNumber gives what JSON has as a number.
+// asNumber returns a decoded JSON number as a float.
 func asNumber(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {

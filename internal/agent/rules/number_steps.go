@@ -8,19 +8,24 @@ import (
 	"strings"
 )
 
-// numberRange is a value that must be a number from least to most.
+// numberRange is a variable that must be a number between two bounds, both
+// included.
 type numberRange struct {
 	name        string
 	least, most float64
 }
 
-// rangeStep makes numbers of values. What is none, or lies outside, is not known
-// any more.
+// rangeStep converts variables to numbers. It unsets a variable that is not a
+// number or is out of range, so that no call gets such a value:
+//
+//   - numbers: {lat: [-90, 90]}
 type rangeStep []numberRange
 
-// plainPattern is a number as programs write it: no thousands, no exponents, no words.
+// plainPattern describes a number as programs write it: without thousands
+// separators, exponents or words.
 var plainPattern = regexp.MustCompile(`^[+-]?(?:\d+\.?\d*|\.\d+)$`)
 
+// apply implements localStep.
 func (b rangeStep) apply(vars variables) {
 	for _, one := range b {
 		f, ok := parsePlainNumber(vars[one.name])
@@ -32,6 +37,7 @@ func (b rangeStep) apply(vars variables) {
 	}
 }
 
+// parsePlainNumber parses a value that matches plainPattern.
 func parsePlainNumber(v any) (float64, bool) {
 	text := strings.TrimSpace(toText(v))
 	if !plainPattern.MatchString(text) {
@@ -41,21 +47,24 @@ func parsePlainNumber(v any) (float64, bool) {
 	return f, err == nil && !math.IsInf(f, 0)
 }
 
-// formatNumber is a number as JSON has it.
+// formatNumber returns a number in JSON form, without an exponent.
 func formatNumber(f float64) json.Number {
 	if f == 0 {
-		f = 0 // never -0
+		f = 0 // turns -0 into 0
 	}
 	return json.Number(strconv.FormatFloat(f, 'f', -1, 64))
 }
 
-// midpoint is the middle of two values.
+// midpoint is a variable that becomes the midpoint of two others.
 type midpoint struct{ name, least, most string }
 
-// midpointStep makes known the number in the middle of two. Where one is no number, or
-// the first is above the second, nothing is.
+// midpointStep sets variables to the midpoints of two numbers. It sets nothing if
+// one is not a number or the first is greater than the second:
+//
+//   - middle: {lat: [south, north]}
 type midpointStep []midpoint
 
+// apply implements localStep.
 func (m midpointStep) apply(vars variables) {
 	for _, one := range m {
 		a, aok := parsePlainNumber(vars[one.least])
@@ -66,15 +75,19 @@ func (m midpointStep) apply(vars variables) {
 	}
 }
 
-// numberOffset is a number at a distance from another.
+// numberOffset is a variable that becomes another one plus a distance.
 type numberOffset struct {
 	name, base string
 	distance   float64
 }
 
-// offsetStep makes known what is not yet: numbers at a distance from known ones.
+// offsetStep sets variables that are still unknown to numbers at a distance from
+// known ones:
+//
+//   - around: {north: [lat, 0.01], south: [lat, -0.01]}
 type offsetStep []numberOffset
 
+// apply implements localStep.
 func (a offsetStep) apply(vars variables) {
 	for _, one := range a {
 		if _, known := vars[one.name]; known {

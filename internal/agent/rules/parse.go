@@ -12,7 +12,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Bounds of a file, beside its length.
+// Bounds of a file, beside its length. They keep the work of one message small.
 const (
 	maxIntents  = 500
 	maxPatterns = 50
@@ -21,25 +21,29 @@ const (
 	maxProblems = 10
 )
 
-// rulesParser reads a file and notes what is wrong with it, with the line.
+// rulesParser parses a file and collects its problems, each with its line. It goes
+// on after a problem, so that a person can correct several at once.
 type rulesParser struct {
 	problems  []string
-	templates fs.FS // surfaces that rules may name
+	templates fs.FS // bundled surfaces that rules may name; may be nil
 }
 
+// addProblem adds a problem at a node, up to maxProblems.
 func (r *rulesParser) addProblem(n *yaml.Node, format string, args ...any) {
 	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, fmt.Sprintf("line %d: ", n.Line)+fmt.Sprintf(format, args...))
 	}
 }
 
-// Parse reads rules. templates hold the surfaces that come with the program and
-// that rules may name as PACK/NAME, in PACK/templates/NAME.json; nil where there
-// are none. An error is invalid, and says what is wrong in which lines.
+// Parse parses rules. templates holds the bundled surfaces, which rules name as
+// PACK/NAME, in the files PACK/templates/NAME.json; it may be nil. The error has
+// CodeInvalid and lists the problems with their lines.
 func Parse(text string, templates fs.FS) (*Rules, error) {
 	if len(text) > junctor.MaxRules {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: longer than %d KiB", junctor.MaxRules>>10)
 	}
+	// The document is parsed as nodes and not into a struct: nodes have line
+	// numbers, and show duplicate names, aliases and unknown members.
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: %s", strings.TrimPrefix(err.Error(), "yaml: "))
@@ -55,6 +59,7 @@ func Parse(text string, templates fs.FS) (*Rules, error) {
 	return out, nil
 }
 
+// parseRules parses the file's top level.
 func (r *rulesParser) parseRules(n *yaml.Node) *Rules {
 	out := &Rules{}
 	known := []string{"message", "speaker"}
@@ -77,9 +82,15 @@ func (r *rulesParser) parseRules(n *yaml.Node) *Rules {
 	return out
 }
 
+// parseIntent parses an intent. It tracks which variables are known at each place,
+// so that a placeholder without a source is reported when the rules are stored and
+// not in a conversation.
 func (r *rulesParser) parseIntent(n *yaml.Node) intent {
 	in := intent{failureText: template{{literal: "That did not work: "}, {name: "error"}}}
 	var calls, failed, answers *yaml.Node
+	// The values of match and context are known everywhere in the intent, whatever
+	// the order of its members. Calls, answers and the failure text are parsed
+	// after them.
 	known := []string{"message", "speaker"}
 	given := r.parseObject(n, "an intent", func(key, v *yaml.Node) bool {
 		switch key.Value {
@@ -118,7 +129,7 @@ func (r *rulesParser) parseIntent(n *yaml.Node) intent {
 	if given["context"] && in.action == "" {
 		r.addProblem(n, "context is what comes with an action, and there is none")
 	}
-	if calls != nil { // what they give is known to the answer, wherever it stands
+	if calls != nil { // first, whatever the order in the file: answers use their variables
 		in.steps, known = r.parseSteps(calls, known)
 	}
 	switch {
@@ -135,8 +146,8 @@ func (r *rulesParser) parseIntent(n *yaml.Node) intent {
 	return in
 }
 
-// parseAnswers reads a list of which the first that holds is given, so the last one
-// holds always.
+// parseAnswers parses a list of answers, of which the first with a met condition is
+// used. The last must have no condition, so that one always applies.
 func (r *rulesParser) parseAnswers(n *yaml.Node, known []string) []answer {
 	list := r.parseList(n, "answers", maxSteps)
 	out := make([]answer, 0, len(list)+1)
@@ -154,9 +165,9 @@ func (r *rulesParser) parseAnswers(n *yaml.Node, known []string) []answer {
 	return out
 }
 
-// parseAnswer reads an answer; own is false where it stands among an intent's other
-// members.
-func (r *rulesParser) parseAnswer(n *yaml.Node, known []string, own bool) answer {
+// parseAnswer parses an answer. It has a mapping of its own if isOwn is true;
+// otherwise its members are among those of the intent.
+func (r *rulesParser) parseAnswer(n *yaml.Node, known []string, isOwn bool) answer {
 	var a answer
 	var shown, with *yaml.Node
 	given := r.parseObject(n, "an answer", func(key, v *yaml.Node) bool {
@@ -168,12 +179,12 @@ func (r *rulesParser) parseAnswer(n *yaml.Node, known []string, own bool) answer
 		case "with":
 			with = v
 		case "when", "unless":
-			if !own {
-				return true // the intent has said that it has none
+			if !isOwn {
+				return true // parseIntent has reported it as unknown
 			}
 			r.parseCondition(&a.cond, key, v, known)
 		default:
-			return !own
+			return !isOwn
 		}
 		return true
 	}, "when", "unless", "say", "surface", "with")
@@ -189,7 +200,8 @@ func (r *rulesParser) parseAnswer(n *yaml.Node, known []string, own bool) answer
 	return a
 }
 
-// parseCondition reads when or unless: a text, or a list of some.
+// parseCondition parses a when or an unless, one text or a list, and adds it to c.
+// Each text needs a placeholder, because a fixed text would always or never hold.
 func (r *rulesParser) parseCondition(c *condition, key, v *yaml.Node, known []string) {
 	list := []*yaml.Node{v}
 	if v.Kind == yaml.SequenceNode {
@@ -208,8 +220,8 @@ func (r *rulesParser) parseCondition(c *condition, key, v *yaml.Node, known []st
 	}
 }
 
-// parsePatterns reads one pattern, or several. They do not tell large letters from
-// small ones.
+// parsePatterns parses one pattern or a list. Patterns ignore case. Go's regular
+// expressions take linear time, so a hostile pattern cannot block.
 func (r *rulesParser) parsePatterns(n *yaml.Node) []*regexp.Regexp {
 	list := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
@@ -227,6 +239,7 @@ func (r *rulesParser) parsePatterns(n *yaml.Node) []*regexp.Regexp {
 	return out
 }
 
+// groupNames returns the names of all named groups.
 func groupNames(list []*regexp.Regexp) []string {
 	var out []string
 	for _, re := range list {
@@ -239,7 +252,7 @@ func groupNames(list []*regexp.Regexp) []string {
 	return out
 }
 
-// parseText reads a text whose placeholders are known.
+// parseText parses a text with placeholders, all of which must be known.
 func (r *rulesParser) parseText(n *yaml.Node, known []string) template {
 	t, err := parseTemplate(r.parseScalar(n))
 	if err != nil {
@@ -249,6 +262,7 @@ func (r *rulesParser) parseText(n *yaml.Node, known []string) template {
 	return t
 }
 
+// checkKnown reports names that no earlier step sets.
 func (r *rulesParser) checkKnown(n *yaml.Node, names, known []string) {
 	for _, name := range names {
 		if !slices.Contains(known, name) {
@@ -257,13 +271,14 @@ func (r *rulesParser) checkKnown(n *yaml.Node, names, known []string) {
 	}
 }
 
-// parseValue reads arguments, or a part of them.
+// parseValue parses a value with placeholders: arguments of a call, or a part of
+// them.
 func (r *rulesParser) parseValue(n *yaml.Node, known []string, depth int) valueTemplate {
 	if depth > maxDepth {
 		r.addProblem(n, "arguments are nested more than %d deep", maxDepth)
 		return valueTemplate{kind: 'f'}
 	}
-	switch n.Kind { //nolint:exhaustive // documents do not stand inside of others
+	switch n.Kind { //nolint:exhaustive // documents are not nested
 	case yaml.MappingNode:
 		v := valueTemplate{kind: 'o'}
 		r.parseObject(n, "arguments", func(key, inner *yaml.Node) bool {
@@ -278,6 +293,7 @@ func (r *rulesParser) parseValue(n *yaml.Node, known []string, depth int) valueT
 		}
 		return v
 	case yaml.ScalarNode:
+		// Only texts have placeholders; a number or a boolean keeps its type.
 		if n.Tag == "!!str" {
 			return valueTemplate{kind: 't', text: r.parseText(n, known)}
 		}
@@ -300,7 +316,7 @@ func (r *rulesParser) parseValue(n *yaml.Node, known []string, depth int) valueT
 	return valueTemplate{kind: 'f'}
 }
 
-// parseScalar reads a text, or what else stands in one line.
+// parseScalar parses a text or any other value on one line, except null.
 func (r *rulesParser) parseScalar(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		r.addProblem(n, "a text stands here")
@@ -309,8 +325,10 @@ func (r *rulesParser) parseScalar(n *yaml.Node) string {
 	return n.Value
 }
 
+// variablePattern describes the name of a variable.
 var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
+// parseName parses the name of a variable.
 func (r *rulesParser) parseName(n *yaml.Node) string {
 	name := r.parseScalar(n)
 	if !variablePattern.MatchString(name) {
@@ -319,6 +337,7 @@ func (r *rulesParser) parseName(n *yaml.Node) string {
 	return name
 }
 
+// parseList returns the elements of a list; none if it is not a list or too long.
 func (r *rulesParser) parseList(n *yaml.Node, what string, most int) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
 		r.addProblem(n, "%s is a list: each begins with a hyphen", what)
@@ -331,8 +350,9 @@ func (r *rulesParser) parseList(n *yaml.Node, what string, most int) []*yaml.Nod
 	return n.Content
 }
 
-// parseObject walks through the members of a map, each once. take gives false for a
-// name that it does not know.
+// parseObject calls take for each member of a mapping and returns the names that it
+// has. It reports duplicate names, and names for which take returns false. Aliases
+// are rejected, because they can expand to a document of any size.
 func (r *rulesParser) parseObject(n *yaml.Node, what string, take func(key, v *yaml.Node) bool, names ...string) map[string]bool {
 	given := map[string]bool{}
 	if n.Kind != yaml.MappingNode {

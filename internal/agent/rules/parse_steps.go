@@ -9,12 +9,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// stepKinds are the members of which a step has one: it says what the step does.
+// stepKinds returns the members that select what a step does. A step has exactly
+// one of them.
 func stepKinds() []string {
 	return []string{"tool", "from", "in", "set", "numbers", "middle", "around"}
 }
 
-// parseSteps reads what an intent does, and gives what is known after it.
+// parseSteps parses the steps of an intent, and returns the variables that are
+// known after them.
 func (r *rulesParser) parseSteps(n *yaml.Node, known []string) ([]step, []string) {
 	list := r.parseList(n, "calls", maxSteps)
 	out := make([]step, 0, len(list))
@@ -29,7 +31,9 @@ func (r *rulesParser) parseSteps(n *yaml.Node, known []string) ([]step, []string
 	return out, known
 }
 
+// parseStep parses one step, and returns the variables that are known after it.
 func (r *rulesParser) parseStep(n *yaml.Node, known []string) (step, []string) {
+	// The kind is found first: it decides how the other members are parsed.
 	var kind string
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		key := n.Content[i].Value
@@ -56,14 +60,14 @@ func (r *rulesParser) parseStep(n *yaml.Node, known []string) (step, []string) {
 		s.local, gives = r.parseMidpointStep(n, &s.cond, known)
 	case "around":
 		s.local, gives = r.parseOffsetStep(n, &s.cond, known)
-	default: // also where it has none of them: a call is what is missing mostly
+	default: // also if no kind is given: mostly the tool was forgotten
 		s, gives = r.parseCallStep(n, known)
 	}
 	return s, append(slices.Clone(known), gives...)
 }
 
-// parseLocalStep reads a step that is no call: take gives false for a member that it does
-// not know.
+// parseLocalStep parses the members of a step, including its condition. take parses
+// the other members and returns false for an unknown one.
 func (r *rulesParser) parseLocalStep(n *yaml.Node, what string, c *condition, known []string, take func(key, v *yaml.Node) bool, names ...string) map[string]bool {
 	return r.parseObject(n, what, func(key, v *yaml.Node) bool {
 		if key.Value == "when" || key.Value == "unless" {
@@ -74,6 +78,7 @@ func (r *rulesParser) parseLocalStep(n *yaml.Node, what string, c *condition, kn
 	}, append(names, "when", "unless")...)
 }
 
+// parseCallStep parses a tool call, and returns the variables that it sets.
 func (r *rulesParser) parseCallStep(n *yaml.Node, known []string) (step, []string) {
 	s := step{args: valueTemplate{kind: 'o'}}
 	gives := []string{"result"}
@@ -113,9 +118,12 @@ func (r *rulesParser) parseCallStep(n *yaml.Node, known []string) (step, []strin
 	return s, gives
 }
 
+// parseListStep parses a choice from a list, and returns the variables that it
+// sets.
 func (r *rulesParser) parseListStep(n *yaml.Node, c *condition, known []string) (*listStep, []string) {
 	l := &listStep{}
 	var gives []string
+	// name parses the name of a variable that the step sets.
 	name := func(v *yaml.Node) string {
 		gives = append(gives, r.parseName(v))
 		return gives[len(gives)-1]
@@ -128,6 +136,8 @@ func (r *rulesParser) parseListStep(n *yaml.Node, c *condition, known []string) 
 			}
 		case "words":
 			l.wordMatch = &wordMatch{}
+			// The text is usually the person's message, the member a name or a
+			// title.
 			given := r.parseObject(v, "words", func(key, v *yaml.Node) bool {
 				switch key.Value {
 				case "of":
@@ -145,6 +155,7 @@ func (r *rulesParser) parseListStep(n *yaml.Node, c *condition, known []string) 
 				r.addProblem(v, "words has of, a text, and in, the member that is to share words with it")
 			}
 		case "sort":
+			// A hyphen before the name sorts in descending order.
 			l.sortKey, l.isDescending = strings.CutPrefix(r.parseScalar(v), "-")
 			if l.sortKey == "" {
 				r.addProblem(v, "sort is the name of a member; a hyphen before it puts the last first")
@@ -154,6 +165,7 @@ func (r *rulesParser) parseListStep(n *yaml.Node, c *condition, known []string) 
 		case "prefer":
 			l.prefer = r.parseMembers(v, "prefer", known)
 		case "add":
+			// Only here the item itself is known, as {{item}}.
 			l.addedMembers = r.parseMembers(v, "add", append(slices.Clone(known), "item"))
 		case "limit":
 			var err error
@@ -177,6 +189,8 @@ func (r *rulesParser) parseListStep(n *yaml.Node, c *condition, known []string) 
 	return l, gives
 }
 
+// parseSearchStep parses a search in a text, and returns the variables that it
+// sets.
 func (r *rulesParser) parseSearchStep(n *yaml.Node, c *condition, known []string) (*searchStep, []string) {
 	f := &searchStep{}
 	given := r.parseLocalStep(n, "a search", c, known, func(key, v *yaml.Node) bool {
@@ -196,6 +210,7 @@ func (r *rulesParser) parseSearchStep(n *yaml.Node, c *condition, known []string
 	return f, groupNames(f.patterns)
 }
 
+// parseSetStep parses assignments, and returns the variables that they set.
 func (r *rulesParser) parseSetStep(n *yaml.Node, c *condition, known []string) (s setStep, gives []string) {
 	r.parseLocalStep(n, "set", c, known, func(key, v *yaml.Node) bool {
 		if key.Value != "set" {
@@ -210,6 +225,7 @@ func (r *rulesParser) parseSetStep(n *yaml.Node, c *condition, known []string) (
 	return s, gives
 }
 
+// parseRangeStep parses ranges of variables.
 func (r *rulesParser) parseRangeStep(n *yaml.Node, c *condition, known []string) (b rangeStep) {
 	r.parseLocalStep(n, "numbers", c, known, func(key, v *yaml.Node) bool {
 		if key.Value != "numbers" {
@@ -217,6 +233,8 @@ func (r *rulesParser) parseRangeStep(n *yaml.Node, c *condition, known []string)
 		}
 		r.parseObject(v, "numbers", func(key, v *yaml.Node) bool {
 			r.checkKnown(key, []string{key.Value}, known)
+			// The name must be known already: a range checks a variable and does
+			// not set one.
 			one := numberRange{name: r.parseName(key)}
 			pair := r.parsePair(v, "the least and the most that it may be, such as [-90, 90]")
 			var lok, mok bool
@@ -233,6 +251,7 @@ func (r *rulesParser) parseRangeStep(n *yaml.Node, c *condition, known []string)
 	return b
 }
 
+// parseMidpointStep parses midpoints, and returns the variables that they set.
 func (r *rulesParser) parseMidpointStep(n *yaml.Node, c *condition, known []string) (m midpointStep, gives []string) {
 	r.parseLocalStep(n, "middle", c, known, func(key, v *yaml.Node) bool {
 		if key.Value != "middle" {
@@ -250,6 +269,7 @@ func (r *rulesParser) parseMidpointStep(n *yaml.Node, c *condition, known []stri
 	return m, gives
 }
 
+// parseOffsetStep parses offsets, and returns the variables that they set.
 func (r *rulesParser) parseOffsetStep(n *yaml.Node, c *condition, known []string) (a offsetStep, gives []string) {
 	r.parseLocalStep(n, "around", c, known, func(key, v *yaml.Node) bool {
 		if key.Value != "around" {
@@ -271,7 +291,7 @@ func (r *rulesParser) parseOffsetStep(n *yaml.Node, c *condition, known []string
 	return a, gives
 }
 
-// parsePair reads a list of two.
+// parsePair parses a list of two scalars. what describes them in the error.
 func (r *rulesParser) parsePair(n *yaml.Node, what string) (out [2]string) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) != 2 {
 		r.addProblem(n, "here stands %s", what)
@@ -280,7 +300,7 @@ func (r *rulesParser) parsePair(n *yaml.Node, what string) (out [2]string) {
 	return [2]string{r.parseScalar(n.Content[0]), r.parseScalar(n.Content[1])}
 }
 
-// parseMembers reads names and the values that they are to have.
+// parseMembers parses a mapping from names to values with placeholders.
 func (r *rulesParser) parseMembers(n *yaml.Node, what string, known []string) []member {
 	var out []member
 	r.parseObject(n, what, func(key, v *yaml.Node) bool {
@@ -290,6 +310,7 @@ func (r *rulesParser) parseMembers(n *yaml.Node, what string, known []string) []
 	return out
 }
 
+// parseBool parses true or false. Other words of YAML for them are rejected.
 func (r *rulesParser) parseBool(key, v *yaml.Node) bool {
 	if v.Kind != yaml.ScalarNode || v.Tag != "!!bool" {
 		r.addProblem(v, "%s is true or false", key.Value)
@@ -297,7 +318,8 @@ func (r *rulesParser) parseBool(key, v *yaml.Node) bool {
 	return v.Value == "true"
 }
 
-// parseSearchPatterns reads patterns that name what they find.
+// parseSearchPatterns parses patterns, of which at least one must have a named
+// group: without one, a search would set no variable.
 func (r *rulesParser) parseSearchPatterns(n *yaml.Node) []*regexp.Regexp {
 	list := r.parsePatterns(n)
 	if len(groupNames(list)) == 0 {
@@ -306,6 +328,7 @@ func (r *rulesParser) parseSearchPatterns(n *yaml.Node) []*regexp.Regexp {
 	return list
 }
 
+// parseExtractions parses a mapping from variable names to paths into a result.
 func (r *rulesParser) parseExtractions(n *yaml.Node) []extraction {
 	var out []extraction
 	r.parseObject(n, "take", func(key, v *yaml.Node) bool {

@@ -8,23 +8,25 @@ import (
 	"strings"
 )
 
-// path is a JSONPath of names, indexes and wildcards: $.days[0].high,
-// $.items[*].title, $['odd name'].
+// path is a subset of JSONPath: names, indexes and wildcards, such as
+// $.days[0].high, $.items[*].title or $['odd name']. Filters and slices are left
+// out, because they would need an expression language.
 type path []segment
 
-// segment is one step of a path.
+// segment is one part of a path.
 type segment struct {
 	name  string
 	index int
-	kind  byte // n(ame), i(ndex) or *
+	kind  byte // 'n' for a name, 'i' for an index, '*' for a wildcard
 }
 
+// pathNamePattern describes names that need no quotes.
 var pathNamePattern = regexp.MustCompile(`^[A-Za-z_\x{80}-\x{10FFFF}][A-Za-z0-9_\x{80}-\x{10FFFF}]*`)
 
-// maxSegments bounds a path.
+// maxSegments bounds the length of a path.
 const maxSegments = 32
 
-// parsePath reads a path.
+// parsePath parses a path, which starts with $.
 func parsePath(text string) (path, error) {
 	rest, ok := strings.CutPrefix(text, "$")
 	if !ok {
@@ -44,6 +46,8 @@ func parsePath(text string) (path, error) {
 	return p, nil
 }
 
+// nextSegment parses the first segment of the rest of a path, and returns what
+// follows it.
 func nextSegment(rest string) (s segment, after string, err error) {
 	if after, ok := strings.CutPrefix(rest, "."); ok {
 		if after, ok := strings.CutPrefix(after, "*"); ok {
@@ -62,6 +66,8 @@ func nextSegment(rest string) (s segment, after string, err error) {
 	if after, ok := strings.CutPrefix(inner, "*]"); ok {
 		return segment{kind: '*'}, after, nil
 	}
+	// Backslashes are rejected, because implementations of JSONPath disagree on
+	// escapes.
 	for _, quote := range []string{"'", `"`} {
 		if quoted, ok := strings.CutPrefix(inner, quote); ok {
 			name, after, ok := strings.Cut(quoted, quote+"]")
@@ -79,13 +85,14 @@ func nextSegment(rest string) (s segment, after string, err error) {
 	return segment{kind: 'i', index: index}, after, nil
 }
 
-// lookup finds what the path leads to. With a wildcard it is a list.
+// lookup returns the value at the path and whether there is one. With a wildcard
+// the value is a list. A negative index counts from the end.
 func (p path) lookup(data any) (any, bool) {
 	for i, s := range p {
 		switch at := data.(type) {
 		case map[string]any:
 			if s.kind == '*' {
-				return nil, false // the order of members is nobody's
+				return nil, false // members of an object have no order
 			}
 			next, ok := at[s.name]
 			if s.kind != 'n' || !ok {
@@ -111,8 +118,8 @@ func (p path) lookup(data any) (any, bool) {
 	return data, true
 }
 
-// lookupEach finds what the path leads to in each of a list; lists in it become part
-// of the one.
+// lookupEach returns the values at the path in each element of a list. Lists of
+// nested wildcards are flattened into one.
 func (p path) lookupEach(list []any) []any {
 	out := []any{}
 	for _, one := range list {
@@ -120,6 +127,8 @@ func (p path) lookupEach(list []any) []any {
 		if !ok {
 			continue
 		}
+		// Without a wildcard in the rest, the list is the value itself and stays
+		// nested.
 		if inner, many := v.([]any); many && p.hasWildcard() {
 			out = append(out, inner...)
 			continue
@@ -129,6 +138,7 @@ func (p path) lookupEach(list []any) []any {
 	return out
 }
 
+// hasWildcard reports whether the path has a wildcard.
 func (p path) hasWildcard() bool {
 	for _, s := range p {
 		if s.kind == '*' {

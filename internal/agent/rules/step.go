@@ -8,33 +8,42 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// step is a call and what is taken from its result, or work on what is known.
+// step is a tool call with the values taken from its result, or a local step:
+//
+//   - tool: sky__now
+//     arguments: {lat: "{{lat}}"}
+//     find: 'it is (?P<sky>\w+)'
+//     take: {highs: "$.days[*].high"}
 type step struct {
 	cond  condition
-	local localStep // where it is no call
+	local localStep // nil for a call
 
 	tool        string
 	args        valueTemplate
-	isParallel  bool   // made together with the one before
-	mayFail     bool   // what follows is done all the same, and knows the error
-	resultName  string // the name of what the result says
+	isParallel  bool   // made together with the call before it
+	mayFail     bool   // if the call fails, the next steps run and {{error}} is set
+	resultName  string // variable for the result's text; "" for none
 	extractions []extraction
-	searches    []*regexp.Regexp // groups name what is found in the text
+	searches    []*regexp.Regexp // their named groups are searched in the result's text
 }
 
-// localStep makes known what follows from what is known. It has no other effect.
+// localStep computes variables from variables. It has no other effect.
 type localStep interface{ apply(vars variables) }
 
-// extraction is a value by its path.
+// extraction is a variable and the path of its value in a result.
 type extraction struct {
 	name string
 	path path
 }
 
-// condition holds where all of the one are known and not empty, and none of the
-// other is.
+// condition is met if every text in when, and no text in unless, renders to
+// something. It belongs to a step or an answer:
+//
+//	when: "{{city}}"
+//	unless: ["{{lat}}", "{{lon}}"]
 type condition struct{ when, unless []template }
 
+// isMet reports whether the condition is met. An empty condition always is.
 func (c *condition) isMet(vars variables) bool {
 	for _, t := range c.when {
 		if t.render(vars) == "" {
@@ -49,7 +58,7 @@ func (c *condition) isMet(vars variables) bool {
 	return true
 }
 
-// newCall is the call of a step.
+// newCall returns the tool call of a step. Package agent sets its id.
 func (s *step) newCall(vars variables) agent.Call {
 	arguments, err := json.Marshal(s.args.render(vars))
 	if err != nil {
@@ -58,7 +67,8 @@ func (s *step) newCall(vars variables) agent.Call {
 	return agent.Call{Name: s.tool, Arguments: arguments}
 }
 
-// readResult takes from a result what the step wants.
+// readResult sets the variables that the step takes from a result. Values that the
+// result does not have stay unset.
 func (s *step) readResult(res agent.Result, vars variables) {
 	vars["result"] = res.Text
 	if s.resultName != "" {
@@ -76,7 +86,7 @@ func (s *step) readResult(res agent.Result, vars variables) {
 	}
 }
 
-// searchText notes what patterns find in a text, each at its first place.
+// searchText sets variables from the first match of each pattern in a text.
 func searchText(find []*regexp.Regexp, text string, vars variables) {
 	for _, re := range find {
 		if groups := re.FindStringSubmatch(text); groups != nil {
@@ -85,20 +95,22 @@ func searchText(find []*regexp.Regexp, text string, vars variables) {
 	}
 }
 
-// resultData is a result as data: what it has as such, or its text where that is
-// JSON.
+// resultData returns a result as decoded JSON: its structured content or, without
+// one, its text if that is JSON.
 func resultData(res agent.Result) any {
 	var content struct {
 		Structured json.RawMessage `json:"structuredContent"`
 	}
 	text := []byte(res.Text)
+	// The structured content has types; the text may be a rendering for people.
 	if json.Unmarshal(res.Content, &content) == nil && len(content.Structured) > 0 {
 		text = content.Structured
 	}
 	return decodeJSON(text)
 }
 
-// decodeJSON reads JSON, numbers as they are written; nil where it is none.
+// decodeJSON decodes JSON and keeps numbers as they are written, so that large ids
+// are not rounded. It returns nil if the text is not JSON.
 func decodeJSON(text []byte) any {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -109,17 +121,24 @@ func decodeJSON(text []byte) any {
 	return v
 }
 
-// searchStep looks into a text that is known.
+// searchStep searches a text for patterns whose groups name variables:
+//
+//   - in: "{{message}}"
+//     find: 'for (?P<days>\d+) days'
 type searchStep struct {
 	source   template
 	patterns []*regexp.Regexp
 }
 
+// apply implements localStep.
 func (f *searchStep) apply(vars variables) { searchText(f.patterns, f.source.render(vars), vars) }
 
-// setStep gives names to values. What has no value stays unknown.
+// setStep assigns values to variables. A variable without a value stays as it is:
+//
+//   - set: {query: "{{city}}, {{country}}"}
 type setStep []member
 
+// apply implements localStep.
 func (s setStep) apply(vars variables) {
 	for _, m := range s {
 		if v := m.value.render(vars); v != nil {

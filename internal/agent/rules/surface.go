@@ -15,16 +15,21 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// surfaceTemplate is one that is filled in when it is shown.
+// surfaceTemplate is a surface with placeholders. Rules write it out or name a
+// bundled one, and can give it more variables:
+//
+//	surface: bank/transfer
+//	with: {amount: "{{amount|number}}"}
 type surfaceTemplate struct {
-	name      string // of its kind: what an id begins with
+	name      string // kind of the surface; ids of rendered surfaces start with it
 	extraVars []member
 	body      valueTemplate
 }
 
-// render fills a surface in. nil: it cannot be written, which no file that was
-// taken leads to.
+// render fills in the placeholders and returns the surface. It returns nil if the
+// result is not a surface, which cannot happen with rules that Parse accepted.
 func (s *surfaceTemplate) render(vars variables, id string) *a2ui.Surface {
+	// Variables of with hide those of the intent, even if they have no value.
 	own := maps.Clone(vars)
 	for _, m := range s.extraVars {
 		delete(own, m.name)
@@ -44,8 +49,8 @@ func (s *surfaceTemplate) render(vars variables, id string) *a2ui.Surface {
 	return out
 }
 
-// canShowApps says whether the Apps in a surface can be shown: whoever listens does
-// that, and the tools that bring them are ones that the agent has.
+// canShowApps reports whether the App views in a surface can be shown: the listener
+// can show App views, and the agent has the tools to which they belong.
 func canShowApps(s *a2ui.Surface, q agent.Request) bool {
 	for _, text := range s.Components {
 		var c struct {
@@ -64,9 +69,10 @@ func canShowApps(s *a2ui.Surface, q agent.Request) bool {
 	return true
 }
 
-// surfaceID is what a surface is called: the same as the one that was acted on, where
-// that is of the same kind, so that it takes its place; else a name that no other
-// answer to the story has.
+// surfaceID returns the id of a new surface. If the last message is an action on a
+// surface of the same kind, it is the id of that surface, which the new one then
+// replaces. Otherwise it is derived from the conversation, so that another answer
+// gets another id, and the same conversation the same.
 func surfaceID(name string, conversation []agent.Message) string {
 	last := conversation[len(conversation)-1]
 	if last.Action != nil && strings.HasPrefix(last.Action.Surface, name+"-") {
@@ -82,8 +88,8 @@ func surfaceID(name string, conversation []agent.Message) string {
 	return name + "-" + hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// parseSurfaces reads one surface, or several of which the first that can be shown is
-// meant.
+// parseSurfaces parses one surface or a list, of which the first that can be shown
+// is used.
 func (r *rulesParser) parseSurfaces(n, with *yaml.Node, known []string) []*surfaceTemplate {
 	list := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
@@ -98,8 +104,8 @@ func (r *rulesParser) parseSurfaces(n, with *yaml.Node, known []string) []*surfa
 	return out
 }
 
-// parseSurface reads a surface: the name of one that comes with the program, or one
-// that is written out. It may use what is known, and what with gives it.
+// parseSurface parses a surface: the name of a bundled one, or components and data.
+// It may use the known variables and those that with defines.
 func (r *rulesParser) parseSurface(n, with *yaml.Node, known []string) *surfaceTemplate {
 	s := &surfaceTemplate{name: "surface"}
 	if with != nil {
@@ -124,6 +130,7 @@ func (r *rulesParser) parseSurface(n, with *yaml.Node, known []string) *surfaceT
 		r.addProblem(n, "a surface has components and data, or is the name of one that comes with the program")
 		return s
 	}
+	// The id of the file names the kind; surfaceID makes the real id.
 	if id := s.body.findMember("id"); id != nil && id.kind == 't' {
 		s.name = id.text.render(nil)
 	}
@@ -133,7 +140,8 @@ func (r *rulesParser) parseSurface(n, with *yaml.Node, known []string) *surfaceT
 	if d := s.body.findMember("data"); d != nil && d.kind != 'o' {
 		r.addProblem(n, "the data of a surface are names and values")
 	}
-	// What no value can mend is found now. Ids are written out, so they are there.
+	// Report now what no values can repair. Component ids have no placeholders, so
+	// missing ones are visible without values.
 	if shown := s.render(variables{}, "x"); shown != nil && len(r.problems) == 0 {
 		if err := shown.Fault(shown.Check(nil), a2ui.Broken); err != nil {
 			r.addProblem(n, "it cannot be drawn: %s", strings.TrimPrefix(err.Error(), `the surface "x": `))
@@ -142,8 +150,9 @@ func (r *rulesParser) parseSurface(n, with *yaml.Node, known []string) *surfaceT
 	return s
 }
 
-// readBundledSurface reads a surface that comes with the program, with a reader of its own:
-// lines are those of its file.
+// readBundledSurface reads a bundled surface. It returns the root node, and a
+// parser of its own because the line numbers are those of another file. Both are
+// nil if there is no such surface.
 func (r *rulesParser) readBundledSurface(n *yaml.Node) (*yaml.Node, *rulesParser) {
 	unknown := func() (*yaml.Node, *rulesParser) {
 		r.addProblem(n, "no surface %q comes with the program; write it out, or name one of %s", truncateText(n.Value), strings.Join(r.listBundledSurfaces(), ", "))
@@ -165,7 +174,8 @@ func (r *rulesParser) readBundledSurface(n *yaml.Node) (*yaml.Node, *rulesParser
 	return doc.Content[0], &rulesParser{}
 }
 
-// listBundledSurfaces lists the surfaces that come with the program.
+// listBundledSurfaces returns the names of the bundled surfaces, for an error
+// message.
 func (r *rulesParser) listBundledSurfaces() []string {
 	if r.templates == nil {
 		return []string{"none"}

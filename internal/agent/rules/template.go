@@ -11,31 +11,34 @@ import (
 	"time"
 )
 
-// variables are what is known while an intent is worked on.
+// variables holds the values that are known while an intent is answered. They are
+// texts, or decoded JSON with numbers as json.Number.
 type variables map[string]any
 
-// template is a text with {{name}}, or {{name|as}}, in it.
+// template is a text with placeholders: {{name}} or {{name|format}}.
 type template []templatePart
 
-// templatePart is plain text, or a placeholder.
+// templatePart is literal text or a placeholder.
 type templatePart struct {
 	literal string
-	name    string // "" for plain text
-	path    path   // into what has the name
+	name    string // of the variable; "" for literal text
+	path    path   // into the variable's value
 	format  string
 }
 
+// placeholderPattern finds placeholders; placeholderContent splits their inside
+// into the variable, the path into its value, and the format.
 var (
 	placeholderPattern = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
 	placeholderContent = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*|\[-?[0-9]+\])*)\s*(?:\|\s*([a-z]+)\s*)?$`)
 )
 
-// formatNames are what may stand behind the bar.
+// formatNames returns the formats that a placeholder may have behind the bar.
 func formatNames() []string {
 	return []string{"text", "number", "integer", "lower", "upper", "json", "list", "count", "day", "thousands", "money"}
 }
 
-// parseTemplate reads a text with placeholders.
+// parseTemplate parses a text with placeholders.
 func parseTemplate(text string) (template, error) {
 	var t template
 	rest := 0
@@ -63,7 +66,7 @@ func parseTemplate(text string) (template, error) {
 	return t, nil
 }
 
-// variableNames gives what the template wants to know.
+// variableNames returns the variables that the template uses.
 func (t template) variableNames() []string {
 	var out []string
 	for _, p := range t {
@@ -74,7 +77,7 @@ func (t template) variableNames() []string {
 	return out
 }
 
-// render writes the template out. What is not known is nothing.
+// render returns the text. An unknown variable renders to nothing.
 func (t template) render(vars variables) string {
 	var b strings.Builder
 	for _, p := range t {
@@ -87,8 +90,9 @@ func (t template) render(vars variables) string {
 	return b.String()
 }
 
-// renderValue is the same, but a template that is one placeholder keeps the type of
-// what it stands for.
+// renderValue is like render, but a template that is a single placeholder keeps the
+// type of its value, so that a number stays a number in arguments. It returns nil
+// if that value is unknown.
 func (t template) renderValue(vars variables) any {
 	if len(t) == 1 && t[0].name != "" {
 		return t[0].resolve(vars)
@@ -96,13 +100,14 @@ func (t template) renderValue(vars variables) any {
 	return t.render(vars)
 }
 
-// resolve gives what a placeholder stands for, in the form that it asks for.
+// resolve returns the value of a placeholder in its format; nil if it is unknown.
 func (p templatePart) resolve(vars variables) any {
 	v, known := vars[p.name]
 	if known {
 		v, known = p.path.lookup(v)
 	}
 	if !known {
+		// An unknown list has no elements.
 		if p.format == "count" {
 			return json.Number("0")
 		}
@@ -141,20 +146,21 @@ func (p templatePart) resolve(vars variables) any {
 	return v
 }
 
-// parseNumber reads a number as people write it: 1,234.5 too. What is none stays text:
-// the tool says what it wants.
-func parseNumber(text string, whole bool) any {
+// parseNumber parses a number as people write it, such as 1,234.5. Anything else
+// stays text: the tool then says which value it requires.
+func parseNumber(text string, isInteger bool) any {
 	f, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(text), ",", ""), 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 		return text
 	}
-	if whole {
+	if isInteger {
 		f = math.Trunc(f)
 	}
 	return json.Number(strconv.FormatFloat(f, 'f', -1, 64))
 }
 
-// formatDay writes a date for people; what is none stays as it is.
+// formatDay returns a date or timestamp as month and day, such as Jan 2. Anything
+// else stays as it is.
 func formatDay(text string) string {
 	date, _, _ := strings.Cut(text, "T")
 	t, err := time.Parse(time.DateOnly, date)
@@ -164,8 +170,8 @@ func formatDay(text string) string {
 	return t.Format("Jan 2")
 }
 
-// formatThousands writes a number with a comma before every third digit; what is none
-// stays as it is.
+// formatThousands inserts a comma before every third digit of a number. Anything
+// else stays as it is.
 func formatThousands(text string) string {
 	if !plainPattern.MatchString(text) {
 		return text
@@ -181,8 +187,8 @@ func formatThousands(text string) string {
 	return whole
 }
 
-// formatMoney writes an object with an amount and a currency, by its code of three letters,
-// as people write it. What has no currency is its amount alone.
+// formatMoney formats an object with an amount and a currency code, such as
+// $1,234.50. Without a currency it returns the amount alone.
 func formatMoney(v any) string {
 	amount, currency := formatThousands(toText(memberValue(v, "amount"))), toText(memberValue(v, "currency"))
 	sign, ok := map[string]string{"EUR": "€", "GBP": "£", "JPY": "¥", "USD": "$"}[currency]
@@ -197,6 +203,7 @@ func formatMoney(v any) string {
 	return sign + amount
 }
 
+// toList returns a value as a list: itself, one element, or none for nil.
 func toList(v any) []any {
 	switch v := v.(type) {
 	case nil:
@@ -207,7 +214,7 @@ func toList(v any) []any {
 	return []any{v}
 }
 
-// toText writes a value for people.
+// toText returns a value as text for people.
 func toText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -232,21 +239,23 @@ func toText(v any) string {
 	return string(out)
 }
 
-// valueTemplate is arguments, or a part of them, before they are filled in.
+// valueTemplate is a JSON value with placeholders in its texts.
 type valueTemplate struct {
-	text    template // of a text; nil where it is something else
-	literal any      // a number, a truth value or nothing
+	text    template // of kind 't'
+	literal any      // of kind 'f': a number, a boolean or null
 	list    []valueTemplate
 	object  []member
-	kind    byte // t, f, l or o
+	kind    byte // 't' for text, 'f' for fixed, 'l' for list, 'o' for object
 }
 
+// member is a named value of an object. Members keep the order of the file.
 type member struct {
 	name  string
 	value valueTemplate
 }
 
-// findMember gives one of an object's; nil where it has none of the name.
+// findMember returns the value of a member; nil if the object has none of that
+// name.
 func (v *valueTemplate) findMember(name string) *valueTemplate {
 	for i := range v.object {
 		if v.object[i].name == name {
@@ -256,8 +265,9 @@ func (v *valueTemplate) findMember(name string) *valueTemplate {
 	return nil
 }
 
-// render makes JSON of it. Members and elements that a single placeholder stands
-// for, and that are not known, are left out.
+// render returns the value with its placeholders filled in. It leaves out members
+// and elements that are a single placeholder with an unknown value, so that an
+// optional argument can be absent.
 func (v valueTemplate) render(vars variables) any {
 	switch v.kind {
 	case 't':
@@ -282,6 +292,7 @@ func (v valueTemplate) render(vars variables) any {
 	return v.literal
 }
 
+// truncateText shortens a text for an error message.
 func truncateText(s string) string {
 	if len(s) <= 60 {
 		return s
