@@ -1,8 +1,8 @@
 package agent
 
-// findUnansweredCalls returns the calls at the end of a conversation that have no
-// result: a turn waited there, or was cut off.
-func findUnansweredCalls(conversation []Message) []Call {
+// UnansweredCalls returns the calls at the end of a conversation that have no
+// result: a turn waited there for an approval, or was cut off.
+func UnansweredCalls(conversation []Message) []Call {
 	last := len(conversation) - 1
 	for last >= 0 && conversation[last].Role == RoleTool {
 		last--

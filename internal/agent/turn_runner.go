@@ -54,7 +54,7 @@ func (r *turnRunner) runTurn(ctx context.Context) {
 		r.finish(Failed, "the agent has no model and no rules: give it a brain")
 		return
 	}
-	if open := findUnansweredCalls(r.conversation); len(open) > 0 && !r.resumeCalls(ctx, open) {
+	if open := UnansweredCalls(r.conversation); len(open) > 0 && !r.resumeCalls(ctx, open) {
 		return
 	}
 	for {

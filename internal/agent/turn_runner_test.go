@@ -389,7 +389,7 @@ func TestLimits(t *testing.T) {
 			if end.Outcome != Limit || !strings.Contains(end.Reason, c.says) || end.Turns != c.turns || end.Calls != c.calls || len(tools.calls()) != c.calls {
 				t.Errorf("%s %q after %d turns and %d calls (%d made)", end.Outcome, end.Reason, end.Turns, end.Calls, len(tools.calls()))
 			}
-			if open := findUnansweredCalls(end.Messages); len(open) > 0 {
+			if open := UnansweredCalls(end.Messages); len(open) > 0 {
 				t.Errorf("calls without a result: %v", open)
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// listStep filters and sorts a list, and sets variables to what is left. The steps
-// run in the order of the fields:
+// listStep filters and sorts a list, and sets variables to what is left. The
+// operations apply in the order of the fields:
 //
 //   - from: "{{items}}"
 //     where: {status: open}

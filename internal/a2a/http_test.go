@@ -107,7 +107,7 @@ func TestRefusedAtTheFront(t *testing.T) {
 // Whatever is let through names its members as the protocol does.
 func TestSpelling(t *testing.T) {
 	t.Parallel()
-	names := strings.Fields(members)
+	names := strings.Fields(memberNames)
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.SampledFrom(names).Draw(rt, "name")
 		other := []rune(name)
@@ -122,14 +122,14 @@ func TestSpelling(t *testing.T) {
 		for range deep {
 			body = `{"message":[` + body + `]}`
 		}
-		if spelled([]byte(body), "x") == nil {
+		if checkSpelling([]byte(body), "x") == nil {
 			rt.Fatalf("%s passes", body)
 		}
-		if err := spelled([]byte(`{"metadata":`+body+`}`), "x"); err != nil {
+		if err := checkSpelling([]byte(`{"metadata":`+body+`}`), "x"); err != nil {
 			rt.Fatalf("what is the sender's own is judged: %v", err)
 		}
 	})
-	if err := spelled([]byte(`{"somethingElse":{"a":[1,"b",null]}}`), "x"); err != nil {
+	if err := checkSpelling([]byte(`{"somethingElse":{"a":[1,"b",null]}}`), "x"); err != nil {
 		t.Error(err)
 	}
 }
@@ -182,7 +182,7 @@ func TestNamesOfTheDefinition(t *testing.T) {
 // Renaming changes names and nothing else.
 func TestNamed(t *testing.T) {
 	t.Parallel()
-	names := strings.Fields(members)
+	names := strings.Fields(memberNames)
 	rapid.Check(t, func(rt *rapid.T) {
 		want := map[string]any{}
 		var given []string
@@ -190,19 +190,19 @@ func TestNamed(t *testing.T) {
 			value := rapid.SampledFrom([]string{`1`, `"a_b"`, `null`, `[]`, `{}`, `[{"x_y":"\u005f"}]`}).Draw(rt, "value")
 			text := name
 			if rapid.Bool().Draw(rt, "snake") {
-				text = snake(name)
+				text = toSnakeCase(name)
 			}
 			given = append(given, `"`+text+`" : `+value)
 			want[name] = decode[any](t, []byte(value))
 		}
-		out, err := named([]byte(` { `+strings.Join(given, " ,\n")+` } `), "x")
+		out, err := normalizeMemberNames([]byte(` { `+strings.Join(given, " ,\n")+` } `), "x")
 		if err != nil {
 			rt.Fatal(err)
 		}
 		if got := decode[map[string]any](t, out); !reflect.DeepEqual(got, want) {
 			rt.Fatalf("%v became %s", given, out)
 		}
-		if again, err := named(out, "x"); err != nil || !reflect.DeepEqual(decode[map[string]any](t, again), want) {
+		if again, err := normalizeMemberNames(out, "x"); err != nil || !reflect.DeepEqual(decode[map[string]any](t, again), want) {
 			rt.Fatalf("twice: %s %v", again, err)
 		}
 	})
@@ -217,14 +217,14 @@ func FuzzReadRPC(f *testing.F) {
 		if wire.Check(body) != nil {
 			return
 		}
-		q, err := readRPC(body)
+		q, err := parseRPC(body)
 		if err != nil {
 			return
 		}
 		if q.method == "" || len(q.id) == 0 {
 			t.Errorf("%s passes as %+v", body, q)
 		}
-		if out, err := q.rename(body); err == nil {
+		if out, err := q.normalizeNames(body); err == nil {
 			if err := wire.Check(out); err != nil {
 				t.Errorf("%s became %s: %v", body, out, err)
 			}

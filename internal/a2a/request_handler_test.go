@@ -311,10 +311,10 @@ func TestWatchingWhatJustEnded(t *testing.T) {
 	a, err := p.store.PublishedAgent(t.Context(), "parrot")
 	ok(t, err)
 	ctx := context.WithValue(t.Context(), callerKey{}, &caller{
-		p: &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerUser, Subject: "ann", Scopes: []junctor.Scope{junctor.ScopeToolsCall}}, agent: a, version: v10,
+		principal: &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerUser, Subject: "ann", Scopes: []junctor.Scope{junctor.ScopeToolsCall}}, agent: a, version: version10,
 	})
 	var seen []string
-	for e, err := range (&desk{p.Server}).SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: a2a.TaskID(done.ID)}) {
+	for e, err := range (&requestHandler{p.Server}).SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: a2a.TaskID(done.ID)}) {
 		ok(t, err)
 		one, is := e.(*a2a.Task)
 		seen = append(seen, fmt.Sprint(is, " ", one.Status.State))

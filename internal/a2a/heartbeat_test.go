@@ -19,7 +19,7 @@ func TestLostTasksBehindOneThatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.lose(t.Context(), ""); err == nil {
+	if err := p.failLostTasks(t.Context(), ""); err == nil {
 		t.Error("nobody is told of the tasks that cannot be read")
 	}
 	for _, id := range []string{"1", "2", "3", "4"} {
@@ -28,7 +28,7 @@ func TestLostTasksBehindOneThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %+v, %v", id, task, err)
 		}
 	}
-	if err := p.lose(t.Context(), ""); err != nil {
+	if err := p.failLostTasks(t.Context(), ""); err != nil {
 		t.Errorf("they are found again: %v", err)
 	}
 }
