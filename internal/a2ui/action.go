@@ -28,8 +28,8 @@ func (a *Action) Check() error {
 	switch {
 	case a.Surface == "" || a.Name == "":
 		return junctor.Errorf(junctor.CodeInvalid, "action: it names the surface and what was done, as surfaceId and name")
-	case len(a.Surface) > mostID || len(a.Component) > mostID || len(a.Name) > mostID:
-		return junctor.Errorf(junctor.CodeInvalid, "action: surfaceId, component and name have %d characters at most", mostID)
+	case len(a.Surface) > maxIDLength || len(a.Component) > maxIDLength || len(a.Name) > maxIDLength:
+		return junctor.Errorf(junctor.CodeInvalid, "action: surfaceId, component and name have %d characters at most", maxIDLength)
 	case len(a.Context)+len(a.Text) > MostContext:
 		return junctor.Errorf(junctor.CodeInvalid, "action: its context has %d KiB at most", MostContext>>10)
 	}
@@ -70,8 +70,8 @@ func (r *ReportError) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("the client could not show the surface %q%s: %s: %s", r.Surface, where, r.Code, r.Message), ": ")
 }
 
-// fromClient is a message of a client, of any version.
-type fromClient struct {
+// clientMessage is a message of a client, of any version.
+type clientMessage struct {
 	Version    string          `json:"version"`
 	UserAction *clientAction   `json:"userAction"` // v0.8
 	Action     *clientAction   `json:"action"`     // since v0.9
@@ -89,40 +89,40 @@ type clientAction struct {
 // ReadAction reads what a person did, of any version. Where the message is that
 // something could not be shown, the error is a *ReportError.
 func ReadAction(text []byte) (Action, error) {
-	var m fromClient
+	var m clientMessage
 	if err := strict.Unmarshal(text, &m); err != nil {
 		return Action{}, junctor.Errorf(junctor.CodeInvalid, "it is no message of an A2UI client: %w", err)
 	}
 	switch v := Version(m.Version); v {
 	case "", V08, V09, V10, "v0.9.1":
 	default:
-		return Action{}, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", clip(m.Version))
+		return Action{}, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", truncateText(m.Version))
 	}
-	said := m.UserAction
-	if said == nil {
-		said = m.Action
+	action := m.UserAction
+	if action == nil {
+		action = m.Action
 	}
 	switch {
-	case said != nil && m.Error == nil && (m.UserAction == nil || m.Action == nil):
-		a := Action{Surface: said.Surface, Component: said.Component, Name: said.Name, Context: said.Context, Text: said.Text}
+	case action != nil && m.Error == nil && (m.UserAction == nil || m.Action == nil):
+		a := Action{Surface: action.Surface, Component: action.Component, Name: action.Name, Context: action.Context, Text: action.Text}
 		if string(a.Context) == "null" {
 			a.Context = nil
 		}
 		return a, a.Check()
-	case said == nil && m.Error != nil:
-		return Action{}, reportOf(m.Error)
+	case action == nil && m.Error != nil:
+		return Action{}, parseReport(m.Error)
 	}
 	return Action{}, junctor.Errorf(junctor.CodeInvalid, "a message of an A2UI client is an action or an error, and one of them")
 }
 
-// reportOf reads an error of a client. In v0.8 it may look like anything.
-func reportOf(raw json.RawMessage) *ReportError {
+// parseReport reads an error of a client. In v0.8 it may look like anything.
+func parseReport(raw json.RawMessage) *ReportError {
 	var r ReportError
 	if strict.Unmarshal(raw, &r) != nil || r == (ReportError{}) {
-		r = ReportError{Message: clip(string(raw))}
+		r = ReportError{Message: truncateText(string(raw))}
 	}
 	for _, text := range []*string{&r.Code, &r.Surface, &r.Path} {
-		*text = clip(*text)
+		*text = truncateText(*text)
 	}
 	if len(r.Message) > 1000 {
 		r.Message = strings.ToValidUTF8(r.Message[:1000], "") + "…"
@@ -130,8 +130,8 @@ func reportOf(raw json.RawMessage) *ReportError {
 	return &r
 }
 
-// mostMessages is how many messages of a client come at once.
-const mostMessages = 100
+// maxClientMessages is how many messages of a client come at once.
+const maxClientMessages = 100
 
 // ReadActions reads the data of a part: one message, or a list of them.
 func ReadActions(data []byte) (actions []Action, reports []*ReportError, err error) {
@@ -142,8 +142,8 @@ func ReadActions(data []byte) (actions []Action, reports []*ReportError, err err
 			return nil, nil, junctor.Errorf(junctor.CodeInvalid, "it is no list of messages of an A2UI client: %w", err)
 		}
 	}
-	if len(list) > mostMessages {
-		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "%d messages of an A2UI client come at once; %d may", len(list), mostMessages)
+	if len(list) > maxClientMessages {
+		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "%d messages of an A2UI client come at once; %d may", len(list), maxClientMessages)
 	}
 	for _, one := range list {
 		a, err := ReadAction(one)

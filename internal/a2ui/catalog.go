@@ -83,24 +83,24 @@ func commonProperties() []Property {
 // then read.
 type Catalogs struct {
 	list   []Catalog
-	byName map[string]place
+	byName map[string]componentIndex
 }
 
-type place struct{ catalog, component int }
+type componentIndex struct{ catalog, component int }
 
 // NewCatalogs makes one that knows some catalogues; none may say what another
 // has said.
 func NewCatalogs(list ...Catalog) (*Catalogs, error) {
-	c := &Catalogs{byName: map[string]place{}}
+	c := &Catalogs{byName: map[string]componentIndex{}}
 	for i := range list {
-		if err := c.add(&list[i]); err != nil {
+		if err := c.addCatalog(&list[i]); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-func (c *Catalogs) add(one *Catalog) error {
+func (c *Catalogs) addCatalog(one *Catalog) error {
 	for _, id := range append([]string{one.ID}, one.Aliases...) {
 		if other, ok := c.Catalog(id); ok || id == "" {
 			return junctor.Errorf(junctor.CodeConflict, "the catalogue id %q is empty, or that of %q", id, other.ID)
@@ -121,7 +121,7 @@ func (c *Catalogs) add(one *Catalog) error {
 		case taken:
 			return junctor.Errorf(junctor.CodeConflict, "there is a component %q already, so the catalogue %s cannot have one", k.Name, one.ID)
 		}
-		c.byName[k.Name] = place{len(c.list), i}
+		c.byName[k.Name] = componentIndex{len(c.list), i}
 	}
 	c.list = append(c.list, *one)
 	return nil
@@ -154,8 +154,8 @@ func (c *Catalogs) Component(name string) (Component, Catalog, bool) {
 	return c.list[at.catalog].Components[at.component], c.list[at.catalog], true
 }
 
-// unknown says why a component is not known.
-func (c *Catalogs) unknown(name string) string {
+// explainUnknown says why a component is not known.
+func (c *Catalogs) explainUnknown(name string) string {
 	space, own, err := SplitName(name)
 	switch {
 	case err != nil:
@@ -185,16 +185,16 @@ func SplitName(name string) (namespace, own string, err error) {
 	if before, after, ok := strings.Cut(name, ":"); ok {
 		namespace, own = before, after
 		if !namespacePattern.MatchString(namespace) {
-			return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is no component's name: before the colon stands a namespace of small letters, digits and hyphens", clip(name))
+			return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is no component's name: before the colon stands a namespace of small letters, digits and hyphens", truncateText(name))
 		}
 	}
 	if !componentPattern.MatchString(own) {
-		return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is no component's name: use Name or namespace:Name, with letters and digits", clip(name))
+		return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is no component's name: use Name or namespace:Name, with letters and digits", truncateText(name))
 	}
 	return namespace, own, nil
 }
 
-func clip(text string) string {
+func truncateText(text string) string {
 	if len(text) > 80 {
 		return strings.ToValidUTF8(text[:80], "") + "…"
 	}

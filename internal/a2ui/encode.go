@@ -24,76 +24,76 @@ func Encode(s *Surface, v Version, o Options) ([]json.RawMessage, error) {
 	if err := s.Fault(s.Check(o.Known), Broken, Wrong); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%w", err)
 	}
-	e := encoder{surface: s, known: o.Known}
+	e := surfaceEncoder{surface: s, known: o.Known}
 	if o.Replaces {
-		e.message(v, "deleteSurface", map[string]any{"surfaceId": s.ID})
+		e.addMessage(v, "deleteSurface", map[string]any{"surfaceId": s.ID})
 	}
 	var err error
 	switch v {
 	case V08:
-		err = e.v08()
+		err = e.encodeV08()
 	case V09:
-		e.v09()
+		e.encodeV09()
 	case V10:
-		err = e.v10()
+		err = e.encodeV10()
 	default:
-		return nil, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", clip(string(v)))
+		return nil, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", truncateText(string(v)))
 	}
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the surface %q cannot be written in A2UI %s: %w", s.ID, v, err)
 	}
-	if e.failed != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "the surface %q cannot be written: %w", s.ID, e.failed)
+	if e.err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the surface %q cannot be written: %w", s.ID, e.err)
 	}
 	return e.out, nil
 }
 
-type encoder struct {
+type surfaceEncoder struct {
 	surface *Surface
 	known   *Catalogs
 	out     []json.RawMessage
-	failed  error
+	err     error
 }
 
-// message adds one: {"version": …, kind: body}; v0.8 has no version in it.
-func (e *encoder) message(v Version, kind string, body any) {
+// addMessage adds one: {"version": …, kind: body}; v0.8 has no version in it.
+func (e *surfaceEncoder) addMessage(v Version, kind string, body any) {
 	m := map[string]any{kind: body}
 	if v != V08 {
 		m["version"] = v
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
-		e.failed = err
+		e.err = err
 		return
 	}
 	e.out = append(e.out, text)
 }
 
-// catalog is the one that a surface is of: the first that it names, else the
+// catalogID is the one that a surface is of: the first that it names, else the
 // basic one of the version.
-func (e *encoder) catalog(v Version) string {
+func (e *surfaceEncoder) catalogID(v Version) string {
 	if len(e.surface.Catalogs) > 0 {
 		return e.surface.Catalogs[0]
 	}
 	return BasicCatalog(v)
 }
 
-func (e *encoder) data() json.RawMessage {
+func (e *surfaceEncoder) dataOrEmpty() json.RawMessage {
 	if len(e.surface.Data) == 0 {
 		return json.RawMessage("{}")
 	}
 	return e.surface.Data
 }
 
-// components reads each of the surface's, and has it written.
-func (e *encoder) components(write func(c component, props map[string]any) (map[string]any, error)) ([]map[string]any, error) {
+// encodeComponents reads each of the surface's, and has it written.
+func (e *surfaceEncoder) encodeComponents(write func(c component, props map[string]any) (map[string]any, error)) ([]map[string]any, error) {
 	out := make([]map[string]any, 0, len(e.surface.Components))
 	for _, raw := range e.surface.Components {
-		c, err := readComponent(raw)
+		c, err := parseComponent(raw)
 		if err != nil {
 			return nil, err
 		}
-		props, err := decoded(c.props)
+		props, err := decodeProperties(c.props)
 		if err != nil {
 			return nil, err
 		}
@@ -106,24 +106,24 @@ func (e *encoder) components(write func(c component, props map[string]any) (map[
 	return out, nil
 }
 
-// v09 has the form that surfaces have here.
-func (e *encoder) v09() {
+// encodeV09 has the form that surfaces have here.
+func (e *surfaceEncoder) encodeV09() {
 	s := e.surface
-	e.message(V09, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalog(V09)})
-	e.message(V09, "updateComponents", map[string]any{"surfaceId": s.ID, "components": s.Components})
-	e.message(V09, "updateDataModel", map[string]any{"surfaceId": s.ID, "path": "/", "value": e.data()})
+	e.addMessage(V09, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalogID(V09)})
+	e.addMessage(V09, "updateComponents", map[string]any{"surfaceId": s.ID, "components": s.Components})
+	e.addMessage(V09, "updateDataModel", map[string]any{"surfaceId": s.ID, "path": "/", "value": e.dataOrEmpty()})
 }
 
-// v10 has it all in one message. Its components say of which catalogue they
+// encodeV10 has it all in one message. Its components say of which catalogue they
 // are, headings are written as in Markdown, and a check's condition is never a
 // literal.
-func (e *encoder) v10() error {
+func (e *surfaceEncoder) encodeV10() error {
 	s := e.surface
-	components, err := e.components(func(c component, props map[string]any) (map[string]any, error) {
-		out := newer(c.name, props)
+	components, err := e.encodeComponents(func(c component, props map[string]any) (map[string]any, error) {
+		out := convertToV10(c.name, props)
 		out["id"], out["component"] = c.id, c.name
 		if _, of, ok := e.known.Component(c.name); ok {
-			if id := of.ID; !of.Is(e.catalog(V10)) {
+			if id := of.ID; !of.Is(e.catalogID(V10)) {
 				if of.Basic {
 					id = BasicCatalog(V10)
 				}
@@ -135,14 +135,14 @@ func (e *encoder) v10() error {
 	if err != nil {
 		return err
 	}
-	e.message(V10, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalog(V10), "components": components, "dataModel": e.data()})
+	e.addMessage(V10, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalogID(V10), "components": components, "dataModel": e.dataOrEmpty()})
 	return nil
 }
 
-func decoded(props map[string]json.RawMessage) (map[string]any, error) {
+func decodeProperties(props map[string]json.RawMessage) (map[string]any, error) {
 	out := make(map[string]any, len(props))
 	for name, raw := range props {
-		v, err := numbers(raw)
+		v, err := decodeWithNumbers(raw)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -151,10 +151,10 @@ func decoded(props map[string]json.RawMessage) (map[string]any, error) {
 	return out, nil
 }
 
-// newer makes the properties of a component those of v1.0.
-func newer(name string, props map[string]any) map[string]any {
+// convertToV10 makes the properties of a component those of v1.0.
+func convertToV10(name string, props map[string]any) map[string]any {
 	for key, v := range props {
-		props[key] = untyped(v)
+		props[key] = removeReturnTypes(v)
 	}
 	if a, ok := props["accessibility"].(map[string]any); ok {
 		for key := range a {
@@ -164,7 +164,7 @@ func newer(name string, props map[string]any) map[string]any {
 		}
 	}
 	if name == "Text" {
-		heading(props)
+		convertHeading(props)
 	}
 	if pattern, ok := props["validationRegexp"]; ok && name == "TextField" {
 		delete(props, "validationRegexp")
@@ -175,7 +175,7 @@ func newer(name string, props map[string]any) map[string]any {
 	}
 	if checks, ok := props["checks"].([]any); ok {
 		for _, one := range checks {
-			if o, ok := one.(map[string]any); ok && isFlag(o["condition"]) {
+			if o, ok := one.(map[string]any); ok && isBool(o["condition"]) {
 				o["condition"] = map[string]any{"call": "not", "args": map[string]any{"value": o["condition"] != true}}
 			}
 		}
@@ -183,27 +183,27 @@ func newer(name string, props map[string]any) map[string]any {
 	return props
 }
 
-// untyped takes away what calls of functions are said to give: v1.0 knows it of
+// removeReturnTypes takes away what calls of functions are said to give: v1.0 knows it of
 // the function.
-func untyped(v any) any {
+func removeReturnTypes(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if isText(v["call"]) {
 			delete(v, "returnType")
 		}
 		for name := range v {
-			v[name] = untyped(v[name])
+			v[name] = removeReturnTypes(v[name])
 		}
 	case []any:
 		for i := range v {
-			v[i] = untyped(v[i])
+			v[i] = removeReturnTypes(v[i])
 		}
 	}
 	return v
 }
 
-// heading makes a Text that is one a line of Markdown: v1.0 has no other.
-func heading(props map[string]any) {
+// convertHeading makes a Text that is one a line of Markdown: v1.0 has no other.
+func convertHeading(props map[string]any) {
 	level := slices.Index([]any{"h1", "h2", "h3", "h4", "h5"}, props["variant"]) + 1
 	if level == 0 {
 		return

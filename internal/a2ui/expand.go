@@ -14,7 +14,7 @@ import (
 // property of the component is put there. So what people register is data: it is drawn
 // by components that every client has, and nothing of it runs.
 
-const mostFallback = 100
+const maxFallbackComponents = 100
 
 // Expand gives a surface in which every component of a registered catalogue that the
 // client does not have is replaced by its fallback. knows says which catalogues the
@@ -26,7 +26,7 @@ func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, err
 	changed := false
 	stays := map[string]bool{} // catalogues of which something is left
 	for _, raw := range s.Components {
-		one, err := readComponent(raw)
+		one, err := parseComponent(raw)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +37,7 @@ func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, err
 			continue
 		}
 		changed = true
-		expanded, err := kind.expand(one)
+		expanded, err := kind.expandFallback(one)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", one.id, err)
 		}
@@ -57,27 +57,27 @@ func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, err
 	return &out, nil
 }
 
-// part is a component of a fallback on its way into a surface.
-type part struct {
+// fallbackPart is a component of a fallback on its way into a surface.
+type fallbackPart struct {
 	id, name string
 	props    map[string]any
 }
 
-// expand gives the components that stand for one. The root takes its id, so that what
+// expandFallback gives the components that stand for one. The root takes its id, so that what
 // refers to it finds it; the others have ids below that.
-func (k *Component) expand(one component) ([]json.RawMessage, error) {
+func (k *Component) expandFallback(one component) ([]json.RawMessage, error) {
 	values := map[string]any{}
 	for name, raw := range one.props {
-		v, err := numbers(raw)
+		v, err := decodeWithNumbers(raw)
 		if err != nil {
 			return nil, err
 		}
 		values[name] = v
 	}
-	known := basicCatalogs()
-	parts := make([]part, 0, len(k.Fallback))
+	known := newBasicCatalogs()
+	parts := make([]fallbackPart, 0, len(k.Fallback))
 	for _, raw := range k.Fallback {
-		inner, err := readComponent(raw)
+		inner, err := parseComponent(raw)
 		if err != nil {
 			return nil, err
 		}
@@ -85,15 +85,15 @@ func (k *Component) expand(one component) ([]json.RawMessage, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s is no component of the basic catalogue", inner.name)
 		}
-		p := part{id: within(one.id, inner.id), name: inner.name, props: map[string]any{}}
+		p := fallbackPart{id: nestedID(one.id, inner.id), name: inner.name, props: map[string]any{}}
 		for name, raw := range inner.props {
-			v, err := numbers(raw)
+			v, err := decodeWithNumbers(raw)
 			if err != nil {
 				return nil, err
 			}
-			target := kindOf(&kind, name)
-			if v, ok := put(refer(v, target, one.id), values); ok {
-				p.props[name] = written(v, target)
+			target := propertyKind(&kind, name)
+			if v, ok := fillProperties(rewriteIDs(v, target, one.id), values); ok {
+				p.props[name] = convertToKind(v, target)
 			}
 		}
 		if inner.id == Root {
@@ -105,7 +105,7 @@ func (k *Component) expand(one component) ([]json.RawMessage, error) {
 		}
 		parts = append(parts, p)
 	}
-	parts = whole(parts, one.id, known)
+	parts = removeIncomplete(parts, one.id, known)
 	out := make([]json.RawMessage, 0, len(parts))
 	for _, p := range parts {
 		p.props["id"], p.props["component"] = p.id, p.name
@@ -118,24 +118,24 @@ func (k *Component) expand(one component) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// basicCatalogs knows A2UI's own catalogue alone.
-func basicCatalogs() *Catalogs {
-	c, err := NewCatalogs(basic())
+// newBasicCatalogs knows A2UI's own catalogue alone.
+func newBasicCatalogs() *Catalogs {
+	c, err := NewCatalogs(newBasicCatalog())
 	if err != nil {
 		return &Catalogs{} // a test holds that it fits together
 	}
 	return c
 }
 
-// within is the id of a fallback's component inside of the one it stands for.
-func within(outer, inner string) string {
+// nestedID is the id of a fallback's component inside of the one it stands for.
+func nestedID(outer, inner string) string {
 	if inner == Root {
 		return outer
 	}
 	return outer + "/" + inner
 }
 
-func kindOf(c *Component, property string) Kind {
+func propertyKind(c *Component, property string) Kind {
 	for _, p := range append(c.Properties, commonProperties()...) {
 		if p.Name == property {
 			return p.Kind
@@ -144,11 +144,11 @@ func kindOf(c *Component, property string) Kind {
 	return 0
 }
 
-// refer makes ids of the fallback those that they have in the surface.
-func refer(v any, kind Kind, outer string) any {
+// rewriteIDs makes ids of the fallback those that they have in the surface.
+func rewriteIDs(v any, kind Kind, outer string) any {
 	inner := func(v any) any {
 		if id, ok := v.(string); ok {
-			return within(outer, id)
+			return nestedID(outer, id)
 		}
 		return v
 	}
@@ -174,8 +174,8 @@ func refer(v any, kind Kind, outer string) any {
 	return v
 }
 
-// propertyOf is the name in {"property": NAME}; "" for anything else.
-func propertyOf(v any) string {
+// propertyReference is the name in {"property": NAME}; "" for anything else.
+func propertyReference(v any) string {
 	o, _ := v.(map[string]any)
 	name, _ := o["property"].(string)
 	if len(o) != 1 {
@@ -184,10 +184,10 @@ func propertyOf(v any) string {
 	return name
 }
 
-// put replaces {"property": NAME} by what the component has under the name. ok is false
+// fillProperties replaces {"property": NAME} by what the component has under the name. ok is false
 // where it has nothing: what asked for it is left out.
-func put(v any, values map[string]any) (out any, ok bool) {
-	if name := propertyOf(v); name != "" {
+func fillProperties(v any, values map[string]any) (out any, ok bool) {
+	if name := propertyReference(v); name != "" {
 		out, ok = values[name]
 		return out, ok
 	}
@@ -195,7 +195,7 @@ func put(v any, values map[string]any) (out any, ok bool) {
 	case map[string]any:
 		filled := map[string]any{}
 		for name, inner := range v {
-			if inner, ok := put(inner, values); ok {
+			if inner, ok := fillProperties(inner, values); ok {
 				filled[name] = inner
 			}
 		}
@@ -203,7 +203,7 @@ func put(v any, values map[string]any) (out any, ok bool) {
 	case []any:
 		filled := make([]any, 0, len(v))
 		for _, inner := range v {
-			if inner, ok := put(inner, values); ok {
+			if inner, ok := fillProperties(inner, values); ok {
 				filled = append(filled, inner)
 			}
 		}
@@ -212,9 +212,9 @@ func put(v any, values map[string]any) (out any, ok bool) {
 	return v, true
 }
 
-// written is a value as a property of a kind takes it: numbers and flags stand in texts
+// convertToKind is a value as a property of a kind takes it: numbers and flags stand in texts
 // as they are written, and children that come of a list have its path.
-func written(v any, kind Kind) any {
+func convertToKind(v any, kind Kind) any {
 	if o, ok := v.(map[string]any); ok && kind == Children {
 		if bound, ok := o["path"].(map[string]any); ok && isPath(bound) {
 			o["path"] = bound["path"]
@@ -232,9 +232,9 @@ func written(v any, kind Kind) any {
 	return v
 }
 
-// whole leaves out what lacks something that it needs, and references to it, until all
+// removeIncomplete leaves out what lacks something that it needs, and references to it, until all
 // that is left is whole. A root that would go is an empty column.
-func whole(parts []part, root string, known *Catalogs) []part {
+func removeIncomplete(parts []fallbackPart, root string, known *Catalogs) []fallbackPart {
 	for {
 		gone := map[string]bool{}
 		for _, p := range parts {
@@ -246,15 +246,15 @@ func whole(parts []part, root string, known *Catalogs) []part {
 		if len(gone) == 0 {
 			return parts
 		}
-		parts = slices.DeleteFunc(parts, func(p part) bool { return gone[p.id] })
+		parts = slices.DeleteFunc(parts, func(p fallbackPart) bool { return gone[p.id] })
 		if gone[root] {
-			parts = append(parts, part{id: root, name: "Column", props: map[string]any{"children": []any{}}})
+			parts = append(parts, fallbackPart{id: root, name: "Column", props: map[string]any{"children": []any{}}})
 		}
 		for _, p := range parts {
 			kind, _, _ := known.Component(p.name)
 			for _, own := range kind.Properties {
 				if v, ok := p.props[own.Name]; ok {
-					if v, ok = without(v, own.Kind, gone, root); ok {
+					if v, ok = removeReferences(v, own.Kind, gone, root); ok {
 						p.props[own.Name] = v
 					} else {
 						delete(p.props, own.Name)
@@ -265,9 +265,9 @@ func whole(parts []part, root string, known *Catalogs) []part {
 	}
 }
 
-// without takes references to components out of a value; ok is false where nothing is
+// removeReferences takes references to components out of a value; ok is false where nothing is
 // left of it.
-func without(v any, kind Kind, gone map[string]bool, root string) (any, bool) {
+func removeReferences(v any, kind Kind, gone map[string]bool, root string) (any, bool) {
 	isGone := func(v any) bool { id, _ := v.(string); return gone[id] && id != root }
 	switch kind { //nolint:exhaustive // the others name no components
 	case Child:
@@ -292,17 +292,17 @@ func (k *Component) checkFallback() error {
 	if k.Fallback == nil {
 		return nil
 	}
-	if len(k.Fallback) > mostFallback {
-		return fmt.Errorf("it has %d components; %d are the most", len(k.Fallback), mostFallback)
+	if len(k.Fallback) > maxFallbackComponents {
+		return fmt.Errorf("it has %d components; %d are the most", len(k.Fallback), maxFallbackComponents)
 	}
-	root, known := false, basicCatalogs()
+	root, known := false, newBasicCatalogs()
 	for i, raw := range k.Fallback {
-		inner, err := readComponent(raw)
+		inner, err := parseComponent(raw)
 		if err != nil {
 			return fmt.Errorf("component %d: %w", i+1, err)
 		}
 		if _, _, ok := known.Component(inner.name); !ok {
-			return fmt.Errorf("component %d: %s is not in the basic catalogue of A2UI: a fallback is made of those alone", i+1, clip(inner.name))
+			return fmt.Errorf("component %d: %s is not in the basic catalogue of A2UI: a fallback is made of those alone", i+1, truncateText(inner.name))
 		}
 		root = root || inner.id == Root
 		var v any
@@ -310,7 +310,7 @@ func (k *Component) checkFallback() error {
 			return err
 		}
 		if name := k.unknownProperty(v); name != "" {
-			return fmt.Errorf("component %d: {\"property\": %q}: the component has no such property", i+1, clip(name))
+			return fmt.Errorf("component %d: {\"property\": %q}: the component has no such property", i+1, truncateText(name))
 		}
 	}
 	if !root {
@@ -326,7 +326,7 @@ func (k *Component) checkFallback() error {
 
 // unknownProperty is the first name in {"property": NAME} that the component has not.
 func (k *Component) unknownProperty(v any) string {
-	if name := propertyOf(v); name != "" {
+	if name := propertyReference(v); name != "" {
 		if slices.ContainsFunc(k.Properties, func(p Property) bool { return p.Name == name }) {
 			return ""
 		}
@@ -355,20 +355,20 @@ func (k *Component) tryFallback(all bool) error {
 	one := component{id: "sample", name: k.Name, props: map[string]json.RawMessage{}}
 	for i := range k.Properties {
 		if p := &k.Properties[i]; p.Required || all {
-			one.props[p.Name] = p.sample()
+			one.props[p.Name] = p.sampleValue()
 		}
 	}
-	expanded, err := k.expand(one)
+	expanded, err := k.expandFallback(one)
 	if err != nil {
 		return err
 	}
 	s := Surface{ID: "sample", Components: append(expanded,
 		json.RawMessage(`{"id":"root","component":"Column","children":["sample"]}`), json.RawMessage(`{"id":"child","component":"Divider"}`))}
-	return s.Fault(s.Check(basicCatalogs()), Broken, Wrong, Unknown)
+	return s.Fault(s.Check(newBasicCatalogs()), Broken, Wrong, Unknown)
 }
 
-// sample is a value that the property takes.
-func (p *Property) sample() json.RawMessage {
+// sampleValue is a value that the property takes.
+func (p *Property) sampleValue() json.RawMessage {
 	switch p.Kind { //nolint:exhaustive // all others are bound
 	case PlainText:
 		return json.RawMessage(`"text"`)

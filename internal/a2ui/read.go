@@ -76,16 +76,16 @@ func Read(text []byte) ([]Surface, error) {
 	if len(list) > MostComponents {
 		return nil, fmt.Errorf("%d messages come at once; %d may", len(list), MostComponents)
 	}
-	var r reader
+	var r messageReader
 	var errs []error
 	for i, one := range list {
-		if err := r.take(one); err != nil {
+		if err := r.applyMessage(one); err != nil {
 			errs = append(errs, fmt.Errorf("message %d: %w", i+1, err))
 		}
 	}
 	var out []Surface
 	for _, b := range r.surfaces {
-		s, err := b.surface()
+		s, err := b.buildSurface()
 		if err == nil {
 			err = s.Fault(s.Check(nil), Broken)
 		}
@@ -98,8 +98,8 @@ func Read(text []byte) ([]Surface, error) {
 	return out, errors.Join(errs...)
 }
 
-// message is one to a client, of any version.
-type message struct {
+// serverMessage is one to a client, of any version.
+type serverMessage struct {
 	Version string `json:"version"`
 	Create  *struct {
 		Surface    string            `json:"surfaceId"`
@@ -120,13 +120,13 @@ type message struct {
 		Surface string `json:"surfaceId"`
 	} `json:"deleteSurface"`
 
-	message08
+	messageV08
 }
 
-// reader holds surfaces on their way.
-type reader struct{ surfaces []*building }
+// messageReader holds surfaces on their way.
+type messageReader struct{ surfaces []*surfaceBuilder }
 
-type building struct {
+type surfaceBuilder struct {
 	id         string
 	catalogs   []string
 	components []json.RawMessage
@@ -135,7 +135,7 @@ type building struct {
 	root       string // of v0.8
 }
 
-func (r *reader) find(id string) *building {
+func (r *messageReader) findSurface(id string) *surfaceBuilder {
 	for _, b := range r.surfaces {
 		if b.id == id {
 			return b
@@ -144,67 +144,67 @@ func (r *reader) find(id string) *building {
 	return nil
 }
 
-// open gives a surface, new where there is none.
-func (r *reader) open(id string) *building {
-	b := r.find(id)
+// openSurface gives a surface, new where there is none.
+func (r *messageReader) openSurface(id string) *surfaceBuilder {
+	b := r.findSurface(id)
 	if b == nil {
-		b = &building{id: id, index: map[string]int{}, data: map[string]any{}}
+		b = &surfaceBuilder{id: id, index: map[string]int{}, data: map[string]any{}}
 		r.surfaces = append(r.surfaces, b)
 	}
 	return b
 }
 
-func (r *reader) close(id string) {
-	r.surfaces = slices.DeleteFunc(r.surfaces, func(b *building) bool { return b.id == id })
+func (r *messageReader) deleteSurface(id string) {
+	r.surfaces = slices.DeleteFunc(r.surfaces, func(b *surfaceBuilder) bool { return b.id == id })
 }
 
-func (r *reader) take(raw json.RawMessage) error {
-	var m message
+func (r *messageReader) applyMessage(raw json.RawMessage) error {
+	var m serverMessage
 	if err := strict.Unmarshal(raw, &m); err != nil {
 		return fmt.Errorf("it is no message of A2UI: %w", err)
 	}
 	switch {
 	case m.Create != nil:
-		r.close(m.Create.Surface)
-		b := r.open(m.Create.Surface)
-		b.of(m.Create.Catalog)
+		r.deleteSurface(m.Create.Surface)
+		b := r.openSurface(m.Create.Surface)
+		b.addCatalog(m.Create.Catalog)
 		if len(m.Create.Data) > 0 {
-			if err := b.set("", m.Create.Data); err != nil {
+			if err := b.setData("", m.Create.Data); err != nil {
 				return err
 			}
 		}
-		return b.put(m.Create.Components)
+		return b.putComponents(m.Create.Components)
 	case m.Update != nil:
-		return r.open(m.Update.Surface).put(m.Update.Components)
+		return r.openSurface(m.Update.Surface).putComponents(m.Update.Components)
 	case m.Data != nil:
-		return r.open(m.Data.Surface).set(m.Data.Path, m.Data.Value)
+		return r.openSurface(m.Data.Surface).setData(m.Data.Path, m.Data.Value)
 	case m.Delete != nil:
-		r.close(m.Delete.Surface)
+		r.deleteSurface(m.Delete.Surface)
 		return nil
 	}
-	return r.take08(&m.message08)
+	return r.applyMessageV08(&m.messageV08)
 }
 
-// of notes a catalogue that the surface is of.
-func (b *building) of(id string) {
-	if id != "" && !slices.Contains(basic().Aliases, id) && id != BasicCatalog(V09) && !slices.Contains(b.catalogs, id) {
+// addCatalog notes a catalogue that the surface is of.
+func (b *surfaceBuilder) addCatalog(id string) {
+	if id != "" && !slices.Contains(newBasicCatalog().Aliases, id) && id != BasicCatalog(V09) && !slices.Contains(b.catalogs, id) {
 		b.catalogs = append(b.catalogs, id)
 	}
 }
 
-// put adds components; one of the same id is replaced.
-func (b *building) put(components []json.RawMessage) error {
+// putComponents adds components; one of the same id is replaced.
+func (b *surfaceBuilder) putComponents(components []json.RawMessage) error {
 	for _, raw := range components {
 		var c map[string]json.RawMessage
 		if err := strict.Unmarshal(raw, &c); err != nil {
 			return fmt.Errorf("a component is no JSON object: %w", err)
 		}
 		var id, catalog string
-		if err := strict.Unmarshal(orNull(c["id"]), &id); err != nil {
+		if err := strict.Unmarshal(rawOrNull(c["id"]), &id); err != nil {
 			return fmt.Errorf("a component's id is no text: %w", err)
 		}
-		if strict.Unmarshal(orNull(c["catalogId"]), &catalog) == nil {
-			b.of(catalog)
+		if strict.Unmarshal(rawOrNull(c["catalogId"]), &catalog) == nil {
+			b.addCatalog(catalog)
 		}
 		delete(c, "catalogId") // of v1.0; the surface says it here
 		delete(c, "metadata")
@@ -225,34 +225,34 @@ func (b *building) put(components []json.RawMessage) error {
 	return nil
 }
 
-// set puts a value into the data. Without one, what is there goes.
-func (b *building) set(path string, raw json.RawMessage) error {
+// setData puts a value into the data. Without one, what is there goes.
+func (b *surfaceBuilder) setData(path string, raw json.RawMessage) error {
 	var value any
 	if len(raw) > 0 {
 		var err error
-		if value, err = numbers(raw); err != nil {
+		if value, err = decodeWithNumbers(raw); err != nil {
 			return err
 		}
 	}
-	steps, err := stepsOf(path)
+	steps, err := splitPath(path)
 	if err != nil {
 		return err
 	}
-	b.data = setAt(b.data, steps, value)
+	b.data = setValueAt(b.data, steps, value)
 	return nil
 }
 
-// mostSteps is how deep a path may lead.
-const mostSteps = 64
+// maxPathSteps is how deep a path may lead.
+const maxPathSteps = 64
 
-func stepsOf(path string) ([]string, error) {
+func splitPath(path string) ([]string, error) {
 	path = strings.Trim(path, "/")
 	if path == "" {
 		return nil, nil
 	}
 	steps := strings.Split(path, "/")
-	if len(steps) > mostSteps {
-		return nil, fmt.Errorf("a path has %d steps at most", mostSteps)
+	if len(steps) > maxPathSteps {
+		return nil, fmt.Errorf("a path has %d steps at most", maxPathSteps)
 	}
 	for i := range steps {
 		steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i])
@@ -260,9 +260,9 @@ func stepsOf(path string) ([]string, error) {
 	return steps, nil
 }
 
-// setAt gives v with another value at a place; nil takes away what is there.
+// setValueAt gives v with another value at a place; nil takes away what is there.
 // What is missing on the way is made, as objects.
-func setAt(v any, steps []string, value any) any {
+func setValueAt(v any, steps []string, value any) any {
 	if len(steps) == 0 {
 		return value
 	}
@@ -270,9 +270,9 @@ func setAt(v any, steps []string, value any) any {
 		i, err := strconv.Atoi(steps[0])
 		switch {
 		case err == nil && i >= 0 && i < len(list):
-			list[i] = setAt(list[i], steps[1:], value)
+			list[i] = setValueAt(list[i], steps[1:], value)
 		case err == nil && i == len(list):
-			list = append(list, setAt(nil, steps[1:], value))
+			list = append(list, setValueAt(nil, steps[1:], value))
 		}
 		return list
 	}
@@ -284,12 +284,12 @@ func setAt(v any, steps []string, value any) any {
 		delete(o, steps[0])
 		return o
 	}
-	o[steps[0]] = setAt(o[steps[0]], steps[1:], value)
+	o[steps[0]] = setValueAt(o[steps[0]], steps[1:], value)
 	return o
 }
 
-// surface is what came of it.
-func (b *building) surface() (Surface, error) {
+// buildSurface is what came of it.
+func (b *surfaceBuilder) buildSurface() (Surface, error) {
 	s := Surface{ID: b.id, Catalogs: b.catalogs, Components: b.components}
 	if o, ok := b.data.(map[string]any); !ok || len(o) > 0 {
 		text, err := json.Marshal(b.data)

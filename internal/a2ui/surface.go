@@ -19,8 +19,8 @@ const Root = "root"
 const (
 	MostComponents = 1000
 	MostBytes      = 512 << 10 // of components and data together
-	mostDepth      = 100       // of components within each other
-	mostID         = 200
+	maxDepth       = 100       // of components within each other
+	maxIDLength    = 200
 )
 
 // Surface is interface that an agent answers with: components by id, in the flat
@@ -51,7 +51,7 @@ func Put(list []Surface, s Surface) []Surface {
 func (s *Surface) Describe() string {
 	var names []string
 	for _, raw := range s.Components {
-		c, err := readComponent(raw)
+		c, err := parseComponent(raw)
 		if err == nil && !slices.Contains(names, c.name) {
 			names = append(names, c.name)
 		}
@@ -65,13 +65,13 @@ type component struct {
 	props    map[string]json.RawMessage // all but id and component
 }
 
-func readComponent(raw json.RawMessage) (component, error) {
+func parseComponent(raw json.RawMessage) (component, error) {
 	var c component
 	if err := strict.Unmarshal(raw, &c.props); err != nil {
 		return c, fmt.Errorf("it is no JSON object with each name once: %w", err)
 	}
 	for name, to := range map[string]*string{"id": &c.id, "component": &c.name} {
-		if err := strict.Unmarshal(orNull(c.props[name]), to); err != nil || *to == "" {
+		if err := strict.Unmarshal(rawOrNull(c.props[name]), to); err != nil || *to == "" {
 			return c, fmt.Errorf("%s is missing, or no text", name)
 		}
 		delete(c.props, name)
@@ -79,7 +79,7 @@ func readComponent(raw json.RawMessage) (component, error) {
 	return c, nil
 }
 
-func orNull(raw json.RawMessage) json.RawMessage {
+func rawOrNull(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("null")
 	}
@@ -133,75 +133,75 @@ func (s *Surface) Check(known *Catalogs) []Problem {
 	if known == nil {
 		known = Builtin()
 	}
-	c := check{known: known, surface: s, byID: map[string]component{}}
-	c.whole()
+	c := surfaceCheck{known: known, surface: s, byID: map[string]component{}}
+	c.checkSurface()
 	return c.problems
 }
 
-type check struct {
+type surfaceCheck struct {
 	known    *Catalogs
 	surface  *Surface
 	byID     map[string]component
 	problems []Problem
 }
 
-func (c *check) add(g Grade, id, property, text string, args ...any) {
+func (c *surfaceCheck) addProblem(g Grade, id, property, text string, args ...any) {
 	c.problems = append(c.problems, Problem{g, id, property, fmt.Sprintf(text, args...)})
 }
 
-func (c *check) whole() {
+func (c *surfaceCheck) checkSurface() {
 	s := c.surface
-	if s.ID == "" || len(s.ID) > mostID {
-		c.add(Broken, "", "", "its id has 1 to %d characters", mostID)
+	if s.ID == "" || len(s.ID) > maxIDLength {
+		c.addProblem(Broken, "", "", "its id has 1 to %d characters", maxIDLength)
 	}
 	if size := s.Size(); size > MostBytes {
-		c.add(Broken, "", "", "it has %d KiB; %d KiB are the most", size>>10, MostBytes>>10)
+		c.addProblem(Broken, "", "", "it has %d KiB; %d KiB are the most", size>>10, MostBytes>>10)
 		return
 	}
 	if len(s.Components) > MostComponents {
-		c.add(Broken, "", "", "it has %d components; %d are the most", len(s.Components), MostComponents)
+		c.addProblem(Broken, "", "", "it has %d components; %d are the most", len(s.Components), MostComponents)
 		return
 	}
 	if len(s.Data) > 0 {
 		var data map[string]json.RawMessage
 		if err := strict.Unmarshal(s.Data, &data); err != nil || data == nil {
-			c.add(Broken, "", "", "its data is no JSON object with each name once")
+			c.addProblem(Broken, "", "", "its data is no JSON object with each name once")
 		}
 	}
 	for i, raw := range s.Components {
-		one, err := readComponent(raw)
+		one, err := parseComponent(raw)
 		switch {
 		case err != nil:
-			c.add(Broken, one.id, "", "component %d: %v", i+1, err)
-		case len(one.id) > mostID:
-			c.add(Broken, "", "", "component %d: its id has more than %d characters", i+1, mostID)
+			c.addProblem(Broken, one.id, "", "component %d: %v", i+1, err)
+		case len(one.id) > maxIDLength:
+			c.addProblem(Broken, "", "", "component %d: its id has more than %d characters", i+1, maxIDLength)
 		case c.byID[one.id].id != "":
-			c.add(Broken, one.id, "", "two components have this id")
+			c.addProblem(Broken, one.id, "", "two components have this id")
 		default:
 			c.byID[one.id] = one
 		}
 	}
 	if _, ok := c.byID[Root]; !ok {
-		c.add(Broken, "", "", "no component has the id %q, so there is nothing to begin with", Root)
+		c.addProblem(Broken, "", "", "no component has the id %q, so there is nothing to begin with", Root)
 	}
 	refs := map[string][]string{}
 	for _, raw := range s.Components {
-		if one, err := readComponent(raw); err == nil {
-			refs[one.id] = c.component(one)
+		if one, err := parseComponent(raw); err == nil {
+			refs[one.id] = c.checkComponent(one)
 		}
 	}
-	c.tree(refs)
+	c.checkTree(refs)
 }
 
-// component judges one, and gives the ids of those that it holds.
-func (c *check) component(one component) []string {
+// checkComponent judges one, and gives the ids of those that it holds.
+func (c *surfaceCheck) checkComponent(one component) []string {
 	kind, catalog, ok := c.known.Component(one.name)
 	if !ok {
-		c.add(Unknown, one.id, "", "%s", c.known.unknown(one.name))
+		c.addProblem(Unknown, one.id, "", "%s", c.known.explainUnknown(one.name))
 		return nil
 	}
 	if !catalog.Basic && !slices.ContainsFunc(c.surface.Catalogs, catalog.Is) {
-		c.add(Wrong, one.id, "", "%s is of the catalogue %s, which the surface does not name", one.name, catalog.ID)
+		c.addProblem(Wrong, one.id, "", "%s is of the catalogue %s, which the surface does not name", one.name, catalog.ID)
 	}
 	var refs []string
 	for _, p := range slices.Concat(kind.Properties, commonProperties()) {
@@ -209,30 +209,30 @@ func (c *check) component(one component) []string {
 		delete(one.props, p.Name)
 		if !ok {
 			if p.Required {
-				c.add(Wrong, one.id, p.Name, "%s needs it", one.name)
+				c.addProblem(Wrong, one.id, p.Name, "%s needs it", one.name)
 			}
 			continue
 		}
-		found, err := p.judge(raw)
+		found, err := p.checkValue(raw)
 		if err != nil {
-			c.add(Wrong, one.id, p.Name, "%v", err)
+			c.addProblem(Wrong, one.id, p.Name, "%v", err)
 		}
 		for _, id := range found {
 			if _, ok := c.byID[id]; !ok {
-				c.add(Broken, one.id, p.Name, "there is no component %q", id)
+				c.addProblem(Broken, one.id, p.Name, "there is no component %q", id)
 			}
 		}
 		refs = append(refs, found...)
 	}
 	for _, name := range sortedKeys(one.props) {
-		c.add(Wrong, one.id, name, "%s has no such property", one.name)
+		c.addProblem(Wrong, one.id, name, "%s has no such property", one.name)
 	}
 	return refs
 }
 
-// tree looks for components that are within themselves, too deep, or drawn too
+// checkTree looks for components that are within themselves, too deep, or drawn too
 // often: each reference draws what it is to.
-func (c *check) tree(refs map[string][]string) {
+func (c *surfaceCheck) checkTree(refs map[string][]string) {
 	const entered = -1
 	drawn := map[string]int{} // how many components each draws
 	tall := map[string]int{}  // how many are within each other, the component itself included
@@ -240,16 +240,16 @@ func (c *check) tree(refs map[string][]string) {
 	enter = func(id string, depth int) bool {
 		switch {
 		case drawn[id] == entered:
-			c.add(Broken, id, "", "it is within itself")
+			c.addProblem(Broken, id, "", "it is within itself")
 			return false
 		case drawn[id] > 0: // from elsewhere it may be deeper than it was
-			if depth+tall[id]-1 > mostDepth {
-				c.add(Broken, id, "", "what it holds is more than %d components deep", mostDepth)
+			if depth+tall[id]-1 > maxDepth {
+				c.addProblem(Broken, id, "", "what it holds is more than %d components deep", maxDepth)
 				return false
 			}
 			return true
-		case depth > mostDepth:
-			c.add(Broken, id, "", "it is more than %d components deep", mostDepth)
+		case depth > maxDepth:
+			c.addProblem(Broken, id, "", "it is more than %d components deep", maxDepth)
 			return false
 		}
 		drawn[id] = entered
@@ -259,7 +259,7 @@ func (c *check) tree(refs map[string][]string) {
 				return false
 			}
 			if sum += drawn[child]; sum > 4*MostComponents {
-				c.add(Broken, id, "", "it draws more than %d components", 4*MostComponents)
+				c.addProblem(Broken, id, "", "it draws more than %d components", 4*MostComponents)
 				return false
 			}
 			most = max(most, tall[child])

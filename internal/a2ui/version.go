@@ -21,14 +21,14 @@ const (
 // Versions lists them, the one that is preferred first.
 func Versions() []Version { return []Version{V09, V10, V08} }
 
-// extension is what URIs of A2UI in A2A begin with.
-const extension = "https://a2ui.org/a2a-extension/a2ui/"
+// extensionPrefix is what URIs of A2UI in A2A begin with.
+const extensionPrefix = "https://a2ui.org/a2a-extension/a2ui/"
 
 // Extension is the URI under which A2A activates a version. v0.9.1 is V09 too.
-func Extension(v Version) string { return extension + string(v) }
+func Extension(v Version) string { return extensionPrefix + string(v) }
 
 // Extension091 is the URI of v0.9.1.
-const Extension091 = extension + "v0.9.1"
+const Extension091 = extensionPrefix + "v0.9.1"
 
 // Client is what a client can draw.
 type Client struct {
@@ -41,26 +41,26 @@ type Client struct {
 // its message's metadata. ok is false where it draws nothing: it is to be
 // answered with text alone.
 func Negotiate(uris []string, metadata map[string]json.RawMessage) (c Client, ok bool) {
-	said := capabilities(metadata)
+	catalogsByVersion := parseCapabilities(metadata)
 	for _, wanted := range []struct {
 		uri string
 		v   Version
 	}{{Extension091, V09}, {Extension(V09), V09}, {Extension(V10), V10}, {Extension(V08), V08}} {
 		if slices.Contains(uris, wanted.uri) {
-			return Client{Version: wanted.v, Extension: wanted.uri, Catalogs: said[wanted.v]}, true
+			return Client{Version: wanted.v, Extension: wanted.uri, Catalogs: catalogsByVersion[wanted.v]}, true
 		}
 	}
 	for _, v := range Versions() {
-		if said[v] != nil {
-			return Client{Version: v, Catalogs: said[v]}, true
+		if catalogsByVersion[v] != nil {
+			return Client{Version: v, Catalogs: catalogsByVersion[v]}, true
 		}
 	}
 	return Client{}, false
 }
 
-// capabilities reads which catalogues a client says it has, by version. What
+// parseCapabilities reads which catalogues a client says it has, by version. What
 // cannot be read was not said.
-func capabilities(metadata map[string]json.RawMessage) map[Version][]string {
+func parseCapabilities(metadata map[string]json.RawMessage) map[Version][]string {
 	type supported struct {
 		Catalogs []string `json:"supportedCatalogIds"`
 	}
@@ -117,7 +117,7 @@ func (c Client) Has(id string, known *Catalogs) bool {
 // Names says whether the client named a catalogue among those that it has.
 func (c Client) Names(id string, known *Catalogs) bool {
 	one, ok := known.Catalog(id)
-	return slices.ContainsFunc(c.Catalogs, func(said string) bool { return said == id || ok && one.Is(said) })
+	return slices.ContainsFunc(c.Catalogs, func(catalogsByVersion string) bool { return catalogsByVersion == id || ok && one.Is(catalogsByVersion) })
 }
 
 // MimeType is what the client takes A2UI in data parts to be.

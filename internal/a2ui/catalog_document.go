@@ -13,15 +13,15 @@ import (
 
 // Bounds of a catalogue that somebody registers.
 const (
-	MostCatalogBytes      = 256 << 10
-	mostCatalogComponents = 200
-	mostProperties        = 50
-	mostWords             = 100
-	mostAbout             = 1000
+	MostCatalogBytes     = 256 << 10
+	maxCatalogComponents = 200
+	maxProperties        = 50
+	maxChoices           = 100
+	maxTextBytes         = 1000
 )
 
-// commonTypes is what A2UI's own schemas of types begin with.
-const commonTypes = "https://a2ui.org/specification/v0_9/common_types.json#/$defs/"
+// commonTypesURI is what A2UI's own schemas of types begin with.
+const commonTypesURI = "https://a2ui.org/specification/v0_9/common_types.json#/$defs/"
 
 // catalogDocument is a catalogue as A2UI v0.9 writes it: JSON Schemas of components by
 // their names. fallbacks is ours; clients that do not know it pass over it.
@@ -47,7 +47,7 @@ func (c *Catalog) Document() (json.RawMessage, error) {
 	choices := []any{}
 	for i := range c.Components {
 		one := &c.Components[i]
-		text, err := json.Marshal(one.schema())
+		text, err := json.Marshal(one.toSchema())
 		if err != nil {
 			return nil, err
 		}
@@ -68,12 +68,12 @@ func (c *Catalog) Document() (json.RawMessage, error) {
 	return json.MarshalIndent(doc, "", "  ")
 }
 
-// schema is what a component takes, as JSON Schema.
-func (c *Component) schema() map[string]any {
+// toSchema is what a component takes, as JSON Schema.
+func (c *Component) toSchema() map[string]any {
 	properties, required := map[string]any{"component": map[string]any{"const": c.Name}}, []string{"component"}
 	for i := range c.Properties {
 		p := &c.Properties[i]
-		one := p.schema()
+		one := p.toSchema()
 		if p.About != "" {
 			one["description"] = p.About
 		}
@@ -85,7 +85,7 @@ func (c *Component) schema() map[string]any {
 	out := map[string]any{
 		"type": "object",
 		"allOf": []any{
-			map[string]any{"$ref": commonTypes + "ComponentCommon"},
+			map[string]any{"$ref": commonTypesURI + "ComponentCommon"},
 			map[string]any{"$ref": "#/$defs/CatalogComponentCommon"},
 			map[string]any{"type": "object", "properties": properties, "required": required},
 		},
@@ -97,17 +97,17 @@ func (c *Component) schema() map[string]any {
 	return out
 }
 
-// kindRefs are the types of A2UI that a kind of property is.
-func kindRefs() map[Kind]string {
+// typeNameByKind are the types of A2UI that a kind of property is.
+func typeNameByKind() map[Kind]string {
 	return map[Kind]string{
 		BoundText: "DynamicString", BoundNumber: "DynamicNumber", BoundFlag: "DynamicBoolean", BoundTexts: "DynamicStringList", BoundValue: "DynamicValue",
 		Child: "ComponentId", Children: "ChildList", OnAction: "Action",
 	}
 }
 
-func (p *Property) schema() map[string]any {
-	if ref := kindRefs()[p.Kind]; ref != "" {
-		return map[string]any{"$ref": commonTypes + ref}
+func (p *Property) toSchema() map[string]any {
+	if ref := typeNameByKind()[p.Kind]; ref != "" {
+		return map[string]any{"$ref": commonTypesURI + ref}
 	}
 	switch p.Kind { //nolint:exhaustive // the others are of the basic catalogue, which A2UI publishes
 	case PlainNumber:
@@ -117,7 +117,7 @@ func (p *Property) schema() map[string]any {
 	case PlainObject:
 		return map[string]any{"type": "object"}
 	case BoundObject:
-		return map[string]any{"type": "object", "additionalProperties": map[string]any{"$ref": commonTypes + "DynamicValue"}}
+		return map[string]any{"type": "object", "additionalProperties": map[string]any{"$ref": commonTypesURI + "DynamicValue"}}
 	case Choice:
 		return map[string]any{"type": "string", "enum": p.Words}
 	}
@@ -134,52 +134,52 @@ func ReadCatalog(text []byte, id string) (Catalog, error) {
 	}
 	var doc catalogDocument
 	if err := strict.Unmarshal(text, &doc, strict.RejectUnknownMembers(true)); err != nil {
-		return Catalog{}, wrongCatalog("it is no catalogue of A2UI v0.9, a JSON object with catalogId, components and fallbacks: %v", err)
+		return Catalog{}, newCatalogError("it is no catalogue of A2UI v0.9, a JSON object with catalogId, components and fallbacks: %v", err)
 	}
 	c := Catalog{ID: doc.ID, Title: doc.Title, About: doc.About, Registered: true}
 	if c.ID == "" {
 		c.ID = id
 	}
 	if !isCatalogID(c.ID) {
-		return Catalog{}, wrongCatalog("catalogId %q: write a URI of up to 300 characters, such as https://example.com/catalogs/fleet-v1.json", clip(c.ID))
+		return Catalog{}, newCatalogError("catalogId %q: write a URI of up to 300 characters, such as https://example.com/catalogs/fleet-v1.json", truncateText(c.ID))
 	}
 	switch {
-	case len(doc.Title) > mostAbout || len(doc.About) > mostAbout:
-		return Catalog{}, wrongCatalog("title and description have %d bytes at most", mostAbout)
-	case len(doc.Components) == 0 || len(doc.Components) > mostCatalogComponents:
-		return Catalog{}, wrongCatalog("components has %d members: it has from 1 to %d", len(doc.Components), mostCatalogComponents)
+	case len(doc.Title) > maxTextBytes || len(doc.About) > maxTextBytes:
+		return Catalog{}, newCatalogError("title and description have %d bytes at most", maxTextBytes)
+	case len(doc.Components) == 0 || len(doc.Components) > maxCatalogComponents:
+		return Catalog{}, newCatalogError("components has %d members: it has from 1 to %d", len(doc.Components), maxCatalogComponents)
 	}
 	for _, name := range sortedKeys(doc.Components) {
 		space, _, err := SplitName(name)
 		switch {
 		case err != nil:
-			return Catalog{}, wrongCatalog("components: %v", err)
+			return Catalog{}, newCatalogError("components: %v", err)
 		case space == "":
-			return Catalog{}, wrongCatalog("components.%s: its name needs a namespace before it, such as fleet:%s", name, name)
+			return Catalog{}, newCatalogError("components.%s: its name needs a namespace before it, such as fleet:%s", name, name)
 		case c.Namespace == "":
 			c.Namespace = space
 		case c.Namespace != space:
-			return Catalog{}, wrongCatalog("components.%s: all components of a catalogue have one namespace, and others have %s", name, c.Namespace)
+			return Catalog{}, newCatalogError("components.%s: all components of a catalogue have one namespace, and others have %s", name, c.Namespace)
 		}
-		one, err := readComponentSchema(name, doc.Components[name])
+		one, err := parseComponentSchema(name, doc.Components[name])
 		if err != nil {
-			return Catalog{}, wrongCatalog("components.%s%v", name, err)
+			return Catalog{}, newCatalogError("components.%s%v", name, err)
 		}
 		one.Fallback = doc.Fallbacks[name]
 		if err := one.checkFallback(); err != nil {
-			return Catalog{}, wrongCatalog("fallbacks.%s: %v", name, err)
+			return Catalog{}, newCatalogError("fallbacks.%s: %v", name, err)
 		}
 		c.Components = append(c.Components, one)
 	}
 	for _, name := range sortedKeys(doc.Fallbacks) {
 		if _, ok := doc.Components[name]; !ok {
-			return Catalog{}, wrongCatalog("fallbacks.%s: components has none of that name", clip(name))
+			return Catalog{}, newCatalogError("fallbacks.%s: components has none of that name", truncateText(name))
 		}
 	}
 	return c, nil
 }
 
-func wrongCatalog(format string, args ...any) error {
+func newCatalogError(format string, args ...any) error {
 	return junctor.Errorf(junctor.CodeInvalid, "the catalogue: "+format, args...)
 }
 
@@ -201,51 +201,51 @@ type componentSchema struct {
 	Additional json.RawMessage            `json:"additionalProperties"`
 }
 
-func readComponentSchema(name string, text json.RawMessage) (Component, error) {
+func parseComponentSchema(name string, text json.RawMessage) (Component, error) {
 	var schema componentSchema
 	if err := strict.Unmarshal(text, &schema, strict.RejectUnknownMembers(true)); err != nil {
 		return Component{}, fmt.Errorf(": a schema has description, properties, required and allOf: %w", err)
 	}
 	out := Component{Name: name, About: schema.About}
-	if len(out.About) > mostAbout {
-		return Component{}, fmt.Errorf(".description has more than %d bytes", mostAbout)
+	if len(out.About) > maxTextBytes {
+		return Component{}, fmt.Errorf(".description has more than %d bytes", maxTextBytes)
 	}
 	required := map[string]bool{}
 	for _, part := range append([]componentSchema{schema}, schema.All...) {
-		if err := out.readPart(&part, required); err != nil {
+		if err := out.parseSchemaPart(&part, required); err != nil {
 			return Component{}, err
 		}
 	}
-	if len(out.Properties) > mostProperties {
-		return Component{}, fmt.Errorf(".properties has %d members; %d are the most", len(out.Properties), mostProperties)
+	if len(out.Properties) > maxProperties {
+		return Component{}, fmt.Errorf(".properties has %d members; %d are the most", len(out.Properties), maxProperties)
 	}
 	for _, one := range sortedKeys(required) {
 		i := slices.IndexFunc(out.Properties, func(p Property) bool { return p.Name == one })
 		if i < 0 {
-			return Component{}, fmt.Errorf(".required names %q, and there is no such property", clip(one))
+			return Component{}, fmt.Errorf(".required names %q, and there is no such property", truncateText(one))
 		}
 		out.Properties[i].Required = true
 	}
 	return out, nil
 }
 
-// readPart reads one part of a schema: the whole, or a member of its allOf.
-func (c *Component) readPart(part *componentSchema, required map[string]bool) error {
+// parseSchemaPart reads one part of a schema: the whole, or a member of its allOf.
+func (c *Component) parseSchemaPart(part *componentSchema, required map[string]bool) error {
 	switch {
 	case strings.HasSuffix(part.Ref, "/ComponentCommon"), strings.HasSuffix(part.Ref, "/CatalogComponentCommon"), part.Ref == "":
 	case strings.HasSuffix(part.Ref, "/Checkable"):
 		c.Properties = append(c.Properties, Property{Name: "checks", Kind: Checks})
 	default:
-		return fmt.Errorf(".allOf: $ref %q: it may be ComponentCommon, CatalogComponentCommon or Checkable", clip(part.Ref))
+		return fmt.Errorf(".allOf: $ref %q: it may be ComponentCommon, CatalogComponentCommon or Checkable", truncateText(part.Ref))
 	}
 	for _, name := range sortedKeys(part.Properties) {
 		if slices.Contains([]string{"id", "component", "weight", "accessibility"}, name) {
 			continue // every component has them
 		}
 		if !propertyPattern.MatchString(name) {
-			return fmt.Errorf(".properties: %q is no name: use letters, digits and underscores", clip(name))
+			return fmt.Errorf(".properties: %q is no name: use letters, digits and underscores", truncateText(name))
 		}
-		p, err := readPropertySchema(name, part.Properties[name])
+		p, err := parsePropertySchema(name, part.Properties[name])
 		if err != nil {
 			return fmt.Errorf(".properties.%s: %w", name, err)
 		}
@@ -262,7 +262,7 @@ func (c *Component) readPart(part *componentSchema, required map[string]bool) er
 	return nil
 }
 
-func readPropertySchema(name string, text json.RawMessage) (Property, error) {
+func parsePropertySchema(name string, text json.RawMessage) (Property, error) {
 	var schema struct {
 		Ref        string          `json:"$ref"`
 		Type       string          `json:"type"`
@@ -275,16 +275,16 @@ func readPropertySchema(name string, text json.RawMessage) (Property, error) {
 		return Property{}, fmt.Errorf("a property has $ref or type, description, enum and default: %w", err)
 	}
 	p := Property{Name: name, About: schema.About, Words: schema.Words}
-	for kind, ref := range kindRefs() {
+	for kind, ref := range typeNameByKind() {
 		if schema.Ref != "" && schema.Ref[strings.LastIndex(schema.Ref, "/")+1:] == ref {
 			p.Kind = kind
 		}
 	}
 	switch {
-	case len(p.About) > mostAbout:
-		return p, fmt.Errorf("its description has more than %d bytes", mostAbout)
-	case len(p.Words) > mostWords:
-		return p, fmt.Errorf("enum has %d words; %d are the most", len(p.Words), mostWords)
+	case len(p.About) > maxTextBytes:
+		return p, fmt.Errorf("its description has more than %d bytes", maxTextBytes)
+	case len(p.Words) > maxChoices:
+		return p, fmt.Errorf("enum has %d words; %d are the most", len(p.Words), maxChoices)
 	case p.Kind != 0:
 	case schema.Type == "string" && len(p.Words) > 0:
 		p.Kind = Choice
@@ -299,7 +299,7 @@ func readPropertySchema(name string, text json.RawMessage) (Property, error) {
 	case schema.Type == "object":
 		p.Kind = PlainObject
 	default:
-		return p, fmt.Errorf("its type is none that is known: give a type string, number, boolean or object, or a $ref to %s with one of DynamicString, DynamicNumber, DynamicBoolean, DynamicStringList, DynamicValue, ComponentId, ChildList and Action", commonTypes+"…")
+		return p, fmt.Errorf("its type is none that is known: give a type string, number, boolean or object, or a $ref to %s with one of DynamicString, DynamicNumber, DynamicBoolean, DynamicStringList, DynamicValue, ComponentId, ChildList and Action", commonTypesURI+"…")
 	}
 	return p, nil
 }

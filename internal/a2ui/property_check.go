@@ -11,42 +11,42 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// judge says whether a value is what the property takes, and gives the ids of
+// checkValue says whether a value is what the property takes, and gives the ids of
 // components that it names.
-func (p *Property) judge(raw json.RawMessage) (refs []string, err error) {
+func (p *Property) checkValue(raw json.RawMessage) (refs []string, err error) {
 	var v any
 	if err := strict.Unmarshal(raw, &v); err != nil {
 		return nil, fmt.Errorf("it is no JSON: %w", err)
 	}
 	switch p.Kind {
 	case BoundText:
-		return nil, bound(v, isText, "a text")
+		return nil, checkBound(v, isText, "a text")
 	case BoundNumber:
-		return nil, bound(v, isNumber, "a number")
+		return nil, checkBound(v, isNumber, "a number")
 	case BoundFlag:
-		return nil, bound(v, isFlag, "true or false")
+		return nil, checkBound(v, isBool, "true or false")
 	case BoundTexts:
-		return nil, bound(v, isTexts, "a list of texts")
+		return nil, checkBound(v, isTextList, "a list of texts")
 	case BoundValue:
-		return nil, bound(v, isValue, "a text, a number, true, false or a list")
+		return nil, checkBound(v, isValue, "a text, a number, true, false or a list")
 	case BoundDate:
-		return nil, bound(v, isDate, "a date or a time as RFC 3339 writes them")
+		return nil, checkBound(v, isDate, "a date or a time as RFC 3339 writes them")
 	case BoundObject:
-		return nil, members(v)
+		return nil, checkMembers(v)
 	case PlainText:
-		return nil, plain(isText(v), "a text")
+		return nil, requireValue(isText(v), "a text")
 	case PlainNumber:
-		return nil, plain(isNumber(v), "a number")
+		return nil, requireValue(isNumber(v), "a number")
 	case PlainFlag:
-		return nil, plain(isFlag(v), "true or false")
+		return nil, requireValue(isBool(v), "true or false")
 	case PlainObject:
 		_, ok := v.(map[string]any)
-		return nil, plain(ok, "a JSON object")
+		return nil, requireValue(ok, "a JSON object")
 	case Choice:
 		word, _ := v.(string)
-		return nil, plain(slices.Contains(p.Words, word), "one of "+strings.Join(p.Words, ", "))
+		return nil, requireValue(slices.Contains(p.Words, word), "one of "+strings.Join(p.Words, ", "))
 	case IconName:
-		return nil, iconName(v, p.Words)
+		return nil, checkIconName(v, p.Words)
 	case Child:
 		id, ok := v.(string)
 		if !ok {
@@ -54,54 +54,54 @@ func (p *Property) judge(raw json.RawMessage) (refs []string, err error) {
 		}
 		return []string{id}, nil
 	case Children:
-		return childrenOf(v)
+		return parseChildren(v)
 	case TabList:
-		return tabsOf(v)
+		return parseTabs(v)
 	case OptionList:
-		return nil, each(v, "a list of {label, value}", func(o map[string]any) error {
-			if !only(o, "label", "value") || !isText(o["value"]) {
+		return nil, checkEach(v, "a list of {label, value}", func(o map[string]any) error {
+			if !hasOnly(o, "label", "value") || !isText(o["value"]) {
 				return errors.New("an option is {label, value}, and its value a text")
 			}
-			return bound(o["label"], isText, "a text")
+			return checkBound(o["label"], isText, "a text")
 		})
 	case OnAction:
-		return nil, actionOf(v)
+		return nil, checkAction(v)
 	case Checks:
-		return nil, each(v, "a list of {condition, message}", func(o map[string]any) error {
-			if !only(o, "condition", "message") || !isText(o["message"]) {
+		return nil, checkEach(v, "a list of {condition, message}", func(o map[string]any) error {
+			if !hasOnly(o, "condition", "message") || !isText(o["message"]) {
 				return errors.New("a check is {condition, message}, and its message a text")
 			}
-			return bound(o["condition"], isFlag, "true or false")
+			return checkBound(o["condition"], isBool, "true or false")
 		})
 	}
 	return nil, fmt.Errorf("nothing is known of its kind %d", p.Kind)
 }
 
-func plain(ok bool, what string) error {
+func requireValue(ok bool, what string) error {
 	if !ok {
 		return fmt.Errorf("it is to be %s", what)
 	}
 	return nil
 }
 
-// bound says whether a value is a literal of a sort, or stands for one.
-func bound(v any, literal func(any) bool, what string) error {
+// checkBound says whether a value is a literal of a sort, or stands for one.
+func checkBound(v any, literal func(any) bool, what string) error {
 	o, ok := v.(map[string]any)
 	switch {
 	case !ok:
-		return plain(literal(v), what+`, or bound by {"path": …}`)
+		return requireValue(literal(v), what+`, or bound by {"path": …}`)
 	case isPath(o):
 		return nil
 	}
-	return call(o, what)
+	return checkCall(o, what)
 }
 
 // isPath says whether an object is {"path": …}.
 func isPath(o map[string]any) bool { return len(o) == 1 && isText(o["path"]) }
 
-// call says whether an object is the call of a function.
-func call(o map[string]any, what string) error {
-	if !isText(o["call"]) || !only(o, "call", "args", "returnType") {
+// checkCall says whether an object is the call of a function.
+func checkCall(o map[string]any, what string) error {
+	if !isText(o["call"]) || !hasOnly(o, "call", "args", "returnType") {
 		return fmt.Errorf(`it is to be %s, {"path": …} or {"call": …, "args": {…}}`, what)
 	}
 	args, ok := o["args"].(map[string]any)
@@ -110,7 +110,7 @@ func call(o map[string]any, what string) error {
 	}
 	for _, name := range sortedKeys(args) {
 		if nested, ok := args[name].(map[string]any); ok && nested["call"] != nil {
-			if err := call(nested, "a value"); err != nil {
+			if err := checkCall(nested, "a value"); err != nil {
 				return err
 			}
 		}
@@ -118,15 +118,15 @@ func call(o map[string]any, what string) error {
 	return nil
 }
 
-// members says whether a value is an object whose members are values, or stand
+// checkMembers says whether a value is an object whose members are values, or stand
 // for them.
-func members(v any) error {
+func checkMembers(v any) error {
 	o, ok := v.(map[string]any)
 	if !ok {
 		return errors.New("it is to be a JSON object")
 	}
 	for _, name := range sortedKeys(o) {
-		if err := bound(o[name], isValue, "a text, a number, true, false or a list"); err != nil {
+		if err := checkBound(o[name], isValue, "a text, a number, true, false or a list"); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -137,7 +137,7 @@ func isText(v any) bool { _, ok := v.(string); return ok }
 
 func isNumber(v any) bool { _, ok := v.(float64); return ok }
 
-func isFlag(v any) bool { _, ok := v.(bool); return ok }
+func isBool(v any) bool { _, ok := v.(bool); return ok }
 
 func isDate(v any) bool {
 	text, _ := v.(string)
@@ -147,18 +147,18 @@ func isDate(v any) bool {
 	})
 }
 
-func isTexts(v any) bool {
+func isTextList(v any) bool {
 	list, ok := v.([]any)
 	return ok && !slices.ContainsFunc(list, func(one any) bool { return !isText(one) })
 }
 
 func isValue(v any) bool {
 	_, list := v.([]any)
-	return list || isText(v) || isNumber(v) || isFlag(v)
+	return list || isText(v) || isNumber(v) || isBool(v)
 }
 
-// only says whether an object has no members but these.
-func only(o map[string]any, names ...string) bool {
+// hasOnly says whether an object has no members but these.
+func hasOnly(o map[string]any, names ...string) bool {
 	for name := range o {
 		if !slices.Contains(names, name) {
 			return false
@@ -167,7 +167,7 @@ func only(o map[string]any, names ...string) bool {
 	return true
 }
 
-func each(v any, what string, judge func(map[string]any) error) error {
+func checkEach(v any, what string, judge func(map[string]any) error) error {
 	list, ok := v.([]any)
 	if !ok {
 		return fmt.Errorf("it is to be %s", what)
@@ -184,7 +184,7 @@ func each(v any, what string, judge func(map[string]any) error) error {
 	return nil
 }
 
-func iconName(v any, words []string) error {
+func checkIconName(v any, words []string) error {
 	if o, ok := v.(map[string]any); ok {
 		if len(o) == 1 && isText(o["svgPath"]) || isPath(o) {
 			return nil
@@ -192,10 +192,10 @@ func iconName(v any, words []string) error {
 		return errors.New(`it is to be an icon's name, {"svgPath": …} or {"path": …}`)
 	}
 	word, _ := v.(string)
-	return plain(slices.Contains(words, word), "the name of an icon of A2UI, as locationOn or payment")
+	return requireValue(slices.Contains(words, word), "the name of an icon of A2UI, as locationOn or payment")
 }
 
-func childrenOf(v any) ([]string, error) {
+func parseChildren(v any) ([]string, error) {
 	if o, ok := v.(map[string]any); ok {
 		id, isID := o["componentId"].(string)
 		if !isID || !isText(o["path"]) || len(o) != 2 {
@@ -203,7 +203,7 @@ func childrenOf(v any) ([]string, error) {
 		}
 		return []string{id}, nil
 	}
-	if !isTexts(v) {
+	if !isTextList(v) {
 		return nil, errors.New("children are a list of ids of components")
 	}
 	list, _ := v.([]any)
@@ -215,15 +215,15 @@ func childrenOf(v any) ([]string, error) {
 	return ids, nil
 }
 
-func tabsOf(v any) ([]string, error) {
+func parseTabs(v any) ([]string, error) {
 	var ids []string
-	err := each(v, "a list of {title, child}", func(o map[string]any) error {
+	err := checkEach(v, "a list of {title, child}", func(o map[string]any) error {
 		id, ok := o["child"].(string)
-		if !ok || !only(o, "title", "child") {
+		if !ok || !hasOnly(o, "title", "child") {
 			return errors.New("a tab is {title, child}, and its child the id of a component")
 		}
 		ids = append(ids, id)
-		return bound(o["title"], isText, "a text")
+		return checkBound(o["title"], isText, "a text")
 	})
 	if err == nil && len(ids) == 0 {
 		err = errors.New("there is to be a tab")
@@ -231,20 +231,20 @@ func tabsOf(v any) ([]string, error) {
 	return ids, err
 }
 
-func actionOf(v any) error {
+func checkAction(v any) error {
 	o, _ := v.(map[string]any)
 	if len(o) != 1 {
 		return errors.New(`an action is {"event": {"name": …}} or {"functionCall": …}`)
 	}
 	if f, ok := o["functionCall"].(map[string]any); ok {
-		return call(f, "a call")
+		return checkCall(f, "a call")
 	}
 	e, ok := o["event"].(map[string]any)
-	if name, _ := e["name"].(string); !ok || name == "" || !only(e, "name", "context") {
+	if name, _ := e["name"].(string); !ok || name == "" || !hasOnly(e, "name", "context") {
 		return errors.New(`an action's event is {"name": …, "context": {…}}`)
 	}
 	if context, given := e["context"]; given {
-		if err := members(context); err != nil {
+		if err := checkMembers(context); err != nil {
 			return fmt.Errorf("context: %w", err)
 		}
 	}

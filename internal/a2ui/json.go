@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// numbers decodes JSON and leaves numbers as they are written.
-func numbers(raw json.RawMessage) (any, error) {
+// decodeWithNumbers decodes JSON and leaves numbers as they are written.
+func decodeWithNumbers(raw json.RawMessage) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// v08 has the components first, then the data, then the word to draw.
-func (e *encoder) v08() error {
+// encodeV08 has the components first, then the data, then the word to draw.
+func (e *surfaceEncoder) encodeV08() error {
 	s := e.surface
-	components, err := e.components(func(c component, props map[string]any) (map[string]any, error) {
-		name, older, err := e.older(c.name, props)
+	components, err := e.encodeComponents(func(c component, props map[string]any) (map[string]any, error) {
+		name, older, err := e.convertToV08(c.name, props)
 		if err != nil {
 			return nil, err
 		}
@@ -26,44 +26,44 @@ func (e *encoder) v08() error {
 	if err != nil {
 		return err
 	}
-	e.message(V08, "surfaceUpdate", map[string]any{"surfaceId": s.ID, "components": components})
-	if err := e.data08(); err != nil {
+	e.addMessage(V08, "surfaceUpdate", map[string]any{"surfaceId": s.ID, "components": components})
+	if err := e.encodeDataV08(); err != nil {
 		return err
 	}
 	begin := map[string]any{"surfaceId": s.ID, "root": Root}
 	if len(s.Catalogs) > 0 {
 		begin["catalogId"] = s.Catalogs[0]
 	}
-	e.message(V08, "beginRendering", begin)
+	e.addMessage(V08, "beginRendering", begin)
 	return nil
 }
 
-// data08 writes the data as lists of keys with typed values. A map in such a
+// encodeDataV08 writes the data as lists of keys with typed values. A map in such a
 // list has no maps in it: what is deeper comes in messages of its own, with its
 // path. There are no lists: their members are keyed by their number. There is
 // no null: it is left out.
-func (e *encoder) data08() error {
-	v, err := numbers(e.data())
+func (e *surfaceEncoder) encodeDataV08() error {
+	v, err := decodeWithNumbers(e.dataOrEmpty())
 	if err != nil {
 		return err
 	}
-	e.dataAt("", v)
+	e.encodeDataAt("", v)
 	return nil
 }
 
-// dataAt writes what is at a path, and then what is too deep for one message.
-func (e *encoder) dataAt(path string, v any) {
+// encodeDataAt writes what is at a path, and then what is too deep for one message.
+func (e *surfaceEncoder) encodeDataAt(path string, v any) {
 	entries := []map[string]any{}
 	type rest struct {
 		path string
 		v    any
 	}
 	var later []rest
-	keys, values := membersOf(v)
+	keys, values := splitMembers(v)
 	for i, key := range keys {
-		inner, innerValues := membersOf(values[i])
+		inner, innerValues := splitMembers(values[i])
 		if inner == nil {
-			if value := scalar08(key, values[i]); value != nil {
+			if value := encodeScalarV08(key, values[i]); value != nil {
 				entries = append(entries, value)
 			}
 			continue
@@ -71,9 +71,9 @@ func (e *encoder) dataAt(path string, v any) {
 		at := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 		flat := []map[string]any{}
 		for j, name := range inner {
-			if deeper, _ := membersOf(innerValues[j]); deeper != nil {
+			if deeper, _ := splitMembers(innerValues[j]); deeper != nil {
 				later = append(later, rest{at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name), innerValues[j]})
-			} else if value := scalar08(name, innerValues[j]); value != nil {
+			} else if value := encodeScalarV08(name, innerValues[j]); value != nil {
 				flat = append(flat, value)
 			}
 		}
@@ -83,15 +83,15 @@ func (e *encoder) dataAt(path string, v any) {
 	if path != "" {
 		update["path"] = path
 	}
-	e.message(V08, "dataModelUpdate", update)
+	e.addMessage(V08, "dataModelUpdate", update)
 	for _, r := range later {
-		e.dataAt(r.path, r.v)
+		e.encodeDataAt(r.path, r.v)
 	}
 }
 
-// membersOf gives the names and values of an object or a list, not nil; nil of
+// splitMembers gives the names and values of an object or a list, not nil; nil of
 // anything else.
-func membersOf(v any) (keys []string, values []any) {
+func splitMembers(v any) (keys []string, values []any) {
 	switch v := v.(type) {
 	case map[string]any:
 		keys, values = make([]string, 0, len(v)), make([]any, 0, len(v))
@@ -107,7 +107,7 @@ func membersOf(v any) (keys []string, values []any) {
 	return keys, values
 }
 
-func scalar08(key string, v any) map[string]any {
+func encodeScalarV08(key string, v any) map[string]any {
 	switch v.(type) {
 	case string:
 		return map[string]any{"key": key, "valueString": v}
@@ -119,16 +119,16 @@ func scalar08(key string, v any) map[string]any {
 	return nil
 }
 
-// older gives a component's name and properties as v0.8 has them. What that
+// convertToV08 gives a component's name and properties as v0.8 has them. What that
 // version cannot say is left out; where something would be lost that people
 // have to read, it is an error.
-func (e *encoder) older(name string, props map[string]any) (string, map[string]any, error) {
+func (e *surfaceEncoder) convertToV08(name string, props map[string]any) (string, map[string]any, error) {
 	kind, catalog, known := e.known.Component(name)
 	out := map[string]any{}
 	if !known {
 		for key, v := range props {
 			if key != "weight" && key != "accessibility" {
-				out[key] = guess08(v)
+				out[key] = wrapLiteralV08(v)
 			}
 		}
 		return name, out, nil
@@ -141,11 +141,11 @@ func (e *encoder) older(name string, props map[string]any) (string, map[string]a
 		to := p.Name
 		if catalog.Basic {
 			var keep bool
-			if to, v, keep = rename08(name, p.Name, v); !keep {
+			if to, v, keep = renameToV08(name, p.Name, v); !keep {
 				continue
 			}
 		}
-		value, err := e.value08(p, v)
+		value, err := e.convertValueToV08(p, v)
 		if err != nil {
 			return "", nil, fmt.Errorf("%s: %w", p.Name, err)
 		}
@@ -160,9 +160,9 @@ func (e *encoder) older(name string, props map[string]any) (string, map[string]a
 	return name, out, nil
 }
 
-// rename08 gives what a property of a basic component is called in v0.8; it has
+// renameToV08 gives what a property of a basic component is called in v0.8; it has
 // not all of them.
-func rename08(component, property string, v any) (string, any, bool) {
+func renameToV08(component, property string, v any) (string, any, bool) {
 	word, _ := v.(string)
 	switch component + "." + property {
 	case "Text.variant", "Image.variant":
@@ -170,7 +170,7 @@ func rename08(component, property string, v any) (string, any, bool) {
 	case "Image.fit":
 		return property, map[bool]any{true: "scale-down", false: v}[word == "scaleDown"], true
 	case "Icon.name":
-		return property, icon08(v), true
+		return property, convertIconToV08(v), true
 	case "Row.justify", "Column.justify":
 		return "distribution", v, word != "stretch"
 	case "Row.align", "Column.align", "List.align":
@@ -199,8 +199,8 @@ func rename08(component, property string, v any) (string, any, bool) {
 	return property, v, property != "checks"
 }
 
-// icon08 is an icon that v0.8 has.
-func icon08(v any) any {
+// convertIconToV08 is an icon that v0.8 has.
+func convertIconToV08(v any) any {
 	later := []string{"fastForward", "pause", "play", "rewind", "skipNext", "skipPrevious", "stop", "volumeDown", "volumeMute", "volumeOff", "volumeUp"}
 	switch v := v.(type) {
 	case string:
@@ -215,11 +215,11 @@ func icon08(v any) any {
 	return "info"
 }
 
-// value08 writes a value as v0.8 does.
-func (e *encoder) value08(p Property, v any) (any, error) {
+// convertValueToV08 writes a value as v0.8 does.
+func (e *surfaceEncoder) convertValueToV08(p Property, v any) (any, error) {
 	switch p.Kind {
 	case BoundText, BoundDate, BoundNumber, BoundFlag, BoundTexts, BoundValue, IconName:
-		return e.bound08(v)
+		return e.convertBoundToV08(v)
 	case Children:
 		if o, ok := v.(map[string]any); ok {
 			return map[string]any{"template": map[string]any{"componentId": o["componentId"], "dataBinding": o["path"]}}, nil
@@ -233,7 +233,7 @@ func (e *encoder) value08(p Property, v any) (any, error) {
 			copied := maps.Clone(o)
 			for _, name := range []string{"title", "label"} {
 				if text, ok := o[name]; ok {
-					bound, err := e.bound08(text)
+					bound, err := e.convertBoundToV08(text)
 					if err != nil {
 						return nil, err
 					}
@@ -244,24 +244,24 @@ func (e *encoder) value08(p Property, v any) (any, error) {
 		}
 		return out, nil
 	case OnAction:
-		return e.action08(v)
+		return e.convertActionToV08(v)
 	case BoundObject, PlainText, PlainNumber, PlainFlag, PlainObject, Choice, Child, Checks:
 	}
 	return v, nil
 }
 
-// bound08 writes {"literalString": …} and the like, or {"path": …}.
-func (e *encoder) bound08(v any) (any, error) {
+// convertBoundToV08 writes {"literalString": …} and the like, or {"path": …}.
+func (e *surfaceEncoder) convertBoundToV08(v any) (any, error) {
 	if o, ok := v.(map[string]any); ok {
 		if isPath(o) {
 			return o, nil
 		}
 		return nil, fmt.Errorf("v0.8 has no functions, so %v cannot be called", o["call"])
 	}
-	return guess08(v), nil
+	return wrapLiteralV08(v), nil
 }
 
-func guess08(v any) any {
+func wrapLiteralV08(v any) any {
 	switch v := v.(type) {
 	case string:
 		return map[string]any{"literalString": v}
@@ -275,9 +275,9 @@ func guess08(v any) any {
 	return v
 }
 
-// action08 writes an event with its context as a list. A call of a function
+// convertActionToV08 writes an event with its context as a list. A call of a function
 // becomes an event of its name: who can do it is the agent.
-func (e *encoder) action08(v any) (any, error) {
+func (e *surfaceEncoder) convertActionToV08(v any) (any, error) {
 	o, _ := v.(map[string]any)
 	event, _ := o["event"].(map[string]any)
 	name, context := event["name"], event["context"]
@@ -288,7 +288,7 @@ func (e *encoder) action08(v any) (any, error) {
 	members, _ := context.(map[string]any)
 	list := []map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(members)) {
-		value, err := e.bound08(members[key])
+		value, err := e.convertBoundToV08(members[key])
 		if err != nil {
 			return nil, err
 		}

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// message08 is what messages of v0.8 hold.
-type message08 struct {
+// messageV08 is what messages of v0.8 hold.
+type messageV08 struct {
 	Surface *struct {
-		Surface    string        `json:"surfaceId"`
-		Components []component08 `json:"components"`
+		Surface    string         `json:"surfaceId"`
+		Components []componentV08 `json:"components"`
 	} `json:"surfaceUpdate"`
 	Model *struct {
-		Surface  string    `json:"surfaceId"`
-		Path     string    `json:"path"`
-		Contents []entry08 `json:"contents"`
+		Surface  string     `json:"surfaceId"`
+		Path     string     `json:"path"`
+		Contents []entryV08 `json:"contents"`
 	} `json:"dataModelUpdate"`
 	Begin *struct {
 		Surface string `json:"surfaceId"`
@@ -26,51 +26,51 @@ type message08 struct {
 	} `json:"beginRendering"`
 }
 
-type component08 struct {
+type componentV08 struct {
 	ID        string                     `json:"id"`
 	Weight    json.RawMessage            `json:"weight"`
 	Component map[string]json.RawMessage `json:"component"`
 }
 
-type entry08 struct {
+type entryV08 struct {
 	Key     string          `json:"key"`
 	Text    *string         `json:"valueString"`
 	Number  json.RawMessage `json:"valueNumber"`
 	Flag    *bool           `json:"valueBoolean"`
-	Members []entry08       `json:"valueMap"`
+	Members []entryV08      `json:"valueMap"`
 }
 
-func (r *reader) take08(m *message08) error {
+func (r *messageReader) applyMessageV08(m *messageV08) error {
 	switch {
 	case m.Surface != nil:
-		b := r.open(m.Surface.Surface)
+		b := r.openSurface(m.Surface.Surface)
 		list := make([]json.RawMessage, 0, len(m.Surface.Components))
 		for _, c := range m.Surface.Components {
-			text, err := c.flat()
+			text, err := c.flatten()
 			if err != nil {
 				return err
 			}
 			list = append(list, text)
 		}
-		return b.put(list)
+		return b.putComponents(list)
 	case m.Model != nil:
-		steps, err := stepsOf(m.Model.Path)
+		steps, err := splitPath(m.Model.Path)
 		if err != nil {
 			return err
 		}
-		b := r.open(m.Model.Surface)
-		b.data = setAt(b.data, steps, entries(m.Model.Contents))
+		b := r.openSurface(m.Model.Surface)
+		b.data = setValueAt(b.data, steps, decodeEntries(m.Model.Contents))
 		return nil
 	case m.Begin != nil:
-		b := r.open(m.Begin.Surface)
-		b.of(m.Begin.Catalog)
+		b := r.openSurface(m.Begin.Surface)
+		b.addCatalog(m.Begin.Catalog)
 		b.root = m.Begin.Root
 		return nil
 	}
 	return errors.New("it creates, updates and deletes nothing")
 }
 
-func entries(list []entry08) map[string]any {
+func decodeEntries(list []entryV08) map[string]any {
 	out := map[string]any{}
 	for _, e := range list {
 		switch {
@@ -81,28 +81,28 @@ func entries(list []entry08) map[string]any {
 		case e.Flag != nil:
 			out[e.Key] = *e.Flag
 		case e.Members != nil:
-			out[e.Key] = entries(e.Members)
+			out[e.Key] = decodeEntries(e.Members)
 		}
 	}
 	return out
 }
 
-// flat gives the component in the form of later versions.
-func (c *component08) flat() (json.RawMessage, error) {
+// flatten gives the component in the form of later versions.
+func (c *componentV08) flatten() (json.RawMessage, error) {
 	if len(c.Component) != 1 {
-		return nil, fmt.Errorf("the component %q is to have one kind", clip(c.ID))
+		return nil, fmt.Errorf("the component %q is to have one kind", truncateText(c.ID))
 	}
 	name := sortedKeys(c.Component)[0]
-	v, err := numbers(c.Component[name])
+	v, err := decodeWithNumbers(c.Component[name])
 	props, ok := v.(map[string]any)
 	if err != nil || !ok {
-		return nil, fmt.Errorf("the component %q has no properties", clip(c.ID))
+		return nil, fmt.Errorf("the component %q has no properties", truncateText(c.ID))
 	}
 	out := map[string]any{}
 	for key, v := range props {
-		to, value, keep := renameFrom08(name, key, v)
+		to, value, keep := renameFromV08(name, key, v)
 		if keep {
-			out[to] = later(to, value)
+			out[to] = convertFromV08(to, value)
 		}
 	}
 	if name == "MultipleChoice" {
@@ -118,8 +118,8 @@ func (c *component08) flat() (json.RawMessage, error) {
 	return json.Marshal(out)
 }
 
-// renameFrom08 is the way back of rename08.
-func renameFrom08(component, property string, v any) (string, any, bool) {
+// renameFromV08 is the way back of rename08.
+func renameFromV08(component, property string, v any) (string, any, bool) {
 	switch component + "." + property {
 	case "Text.usageHint", "Image.usageHint":
 		return "variant", v, true
@@ -157,14 +157,14 @@ func renameFrom08(component, property string, v any) (string, any, bool) {
 	return property, v, true
 }
 
-// later gives a value of v0.8 as later versions write it.
-func later(property string, v any) any {
+// convertFromV08 gives a value of v0.8 as later versions write it.
+func convertFromV08(property string, v any) any {
 	if list, ok := v.([]any); ok && slices.Contains([]string{"tabs", "options"}, property) {
 		for _, one := range list {
 			if o, ok := one.(map[string]any); ok {
 				for _, name := range []string{"title", "label"} {
 					if text, ok := o[name]; ok {
-						o[name] = literal(text)
+						o[name] = unwrapLiteral(text)
 					}
 				}
 			}
@@ -187,19 +187,19 @@ func later(property string, v any) any {
 			for _, one := range list {
 				if pair, ok := one.(map[string]any); ok {
 					key, _ := pair["key"].(string)
-					context[key] = literal(pair["value"])
+					context[key] = unwrapLiteral(pair["value"])
 				}
 			}
 			event["context"] = context
 		}
 		return map[string]any{"event": event}
 	}
-	return literal(v)
+	return unwrapLiteral(v)
 }
 
-// literal unwraps {"literalString": …} and the like. Where there is a path too,
+// unwrapLiteral unwraps {"literalString": …} and the like. Where there is a path too,
 // the literal is what stands there at first: the path counts.
-func literal(v any) any {
+func unwrapLiteral(v any) any {
 	o, ok := v.(map[string]any)
 	if !ok {
 		return v
