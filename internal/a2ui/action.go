@@ -11,19 +11,20 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Action is what a person did on a surface.
+// Action is an action of a person on a surface, such as the press of a button.
 type Action struct {
 	Surface   string          `json:"surfaceId"`
 	Component string          `json:"component,omitempty"` // its id
 	Name      string          `json:"name"`
 	Context   json.RawMessage `json:"context,omitempty"` // a JSON object
-	Text      string          `json:"text,omitempty"`    // what was done, in words, where the client says
+	Text      string          `json:"text,omitempty"`    // description of the action, if the client sends one
 }
 
-// MostContext is how much an action may tell, in bytes.
+// MostContext bounds the context of an action, in bytes.
 const MostContext = 64 << 10
 
-// Check refuses an action that cannot be.
+// Check returns an error with CodeInvalid for an action that is incomplete or too
+// large.
 func (a *Action) Check() error {
 	switch {
 	case a.Surface == "" || a.Name == "":
@@ -42,7 +43,7 @@ func (a *Action) Check() error {
 	return nil
 }
 
-// Sentence is the action in words, for who reads text.
+// Sentence returns a description of the action, for models and people.
 func (a *Action) Sentence() string {
 	if text := strings.TrimSpace(a.Text); text != "" {
 		return text
@@ -54,7 +55,7 @@ func (a *Action) Sentence() string {
 	return text
 }
 
-// ReportError is what a client says it could not do with a surface.
+// ReportError is a client's report that it could not draw a surface.
 type ReportError struct {
 	Code    string `json:"code,omitempty"`
 	Surface string `json:"surfaceId,omitempty"`
@@ -62,6 +63,7 @@ type ReportError struct {
 	Message string `json:"message,omitempty"`
 }
 
+// Error returns the report as a sentence.
 func (r *ReportError) Error() string {
 	where := ""
 	if r.Path != "" {
@@ -70,7 +72,11 @@ func (r *ReportError) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("the client could not show the surface %q%s: %s: %s", r.Surface, where, r.Code, r.Message), ": ")
 }
 
-// clientMessage is a message of a client, of any version.
+// clientMessage is a message of a client, of any version:
+//
+//	v0.8:  {"userAction": {"name": …, "surfaceId": …, "sourceComponentId": …, "context": {…}}}
+//	v0.9:  {"version": "v0.9", "action": {…}}
+//	all:   {"error": {"code": …, "surfaceId": …, "path": …, "message": …}}
 type clientMessage struct {
 	Version    string          `json:"version"`
 	UserAction *clientAction   `json:"userAction"` // v0.8
@@ -78,6 +84,7 @@ type clientMessage struct {
 	Error      json.RawMessage `json:"error"`
 }
 
+// clientAction is the body of an action, which is the same in all versions.
 type clientAction struct {
 	Name      string          `json:"name"`
 	Surface   string          `json:"surfaceId"`
@@ -86,8 +93,8 @@ type clientAction struct {
 	Text      string          `json:"userMessage"` // v1.0
 }
 
-// ReadAction reads what a person did, of any version. Where the message is that
-// something could not be shown, the error is a *ReportError.
+// ReadAction parses a message of a client, of any version. If the message reports
+// an error, the returned error is a *ReportError.
 func ReadAction(text []byte) (Action, error) {
 	var m clientMessage
 	if err := strict.Unmarshal(text, &m); err != nil {
@@ -103,8 +110,11 @@ func ReadAction(text []byte) (Action, error) {
 		action = m.Action
 	}
 	switch {
+	// Exactly one member may be set: two would be two messages, of which a reader
+	// would have to choose one.
 	case action != nil && m.Error == nil && (m.UserAction == nil || m.Action == nil):
 		a := Action{Surface: action.Surface, Component: action.Component, Name: action.Name, Context: action.Context, Text: action.Text}
+		// Some clients send null for an empty context.
 		if string(a.Context) == "null" {
 			a.Context = nil
 		}
@@ -115,7 +125,8 @@ func ReadAction(text []byte) (Action, error) {
 	return Action{}, junctor.Errorf(junctor.CodeInvalid, "a message of an A2UI client is an action or an error, and one of them")
 }
 
-// parseReport reads an error of a client. In v0.8 it may look like anything.
+// parseReport parses a client's error and bounds its texts. In v0.8 it can have any
+// form, so an unknown form becomes the message.
 func parseReport(raw json.RawMessage) *ReportError {
 	var r ReportError
 	if strict.Unmarshal(raw, &r) != nil || r == (ReportError{}) {
@@ -130,10 +141,10 @@ func parseReport(raw json.RawMessage) *ReportError {
 	return &r
 }
 
-// maxClientMessages is how many messages of a client come at once.
+// maxClientMessages bounds the messages of a client in one part.
 const maxClientMessages = 100
 
-// ReadActions reads the data of a part: one message, or a list of them.
+// ReadActions parses the data of a part: one message of a client, or a list.
 func ReadActions(data []byte) (actions []Action, reports []*ReportError, err error) {
 	list := []json.RawMessage{data}
 	if text := strings.TrimSpace(string(data)); strings.HasPrefix(text, "[") {

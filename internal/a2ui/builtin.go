@@ -2,14 +2,14 @@ package a2ui
 
 import "fmt"
 
-// Ids of the catalogues that are known from the start.
+// Ids of the built-in catalogs beside the basic one.
 const (
 	BankingCatalog = "https://aibank.local/catalogs/banking-v1.json"
 	MapsCatalog    = "https://aibank.local/catalogs/googlemaps-v1.json"
 	AppsCatalog    = "https://aibank.local/catalogs/mcp-v1.json"
 )
 
-// BasicCatalog is the id of A2UI's own catalogue in a version.
+// BasicCatalog returns the id of A2UI's own catalog in a version.
 func BasicCatalog(v Version) string {
 	switch v {
 	case V08:
@@ -21,42 +21,46 @@ func BasicCatalog(v Version) string {
 	return "https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json"
 }
 
-// Builtin is what is known from the start.
+// Builtin returns the built-in catalogs.
 func Builtin() *Catalogs {
 	c, err := NewCatalogs(newBasicCatalog(), newBankingCatalog(), newMapsCatalog(), newAppsCatalog())
 	if err != nil {
-		return &Catalogs{} // a test holds that they fit together
+		return &Catalogs{} // cannot happen: a test checks that they do not conflict
 	}
 	return c
 }
 
+// requiredProp returns a property that a component must have.
 func requiredProp(name string, kind Kind) Property {
 	return Property{Name: name, Kind: kind, Required: true}
 }
 
+// optionalProp returns a property that a component may have.
 func optionalProp(name string, kind Kind) Property { return Property{Name: name, Kind: kind} }
 
+// choiceProp returns an optional property with a fixed set of values.
 func choiceProp(name string, words ...string) Property {
 	return Property{Name: name, Kind: Choice, Words: words}
 }
 
+// newComponent returns a component with its properties.
 func newComponent(name string, properties ...Property) Component {
 	return Component{Name: name, Properties: properties}
 }
 
-// withAbout adds to a property what it is for.
+// withAbout returns the property with its description.
 func (p Property) withAbout(about string) Property {
 	p.About = about
 	return p
 }
 
-// withAbout adds to a component what it is for.
+// withAbout returns the component with its description.
 func (c Component) withAbout(about string) Component {
 	c.About = about
 	return c
 }
 
-// newBasicCatalog is A2UI's own catalogue, as v0.9 has it.
+// newBasicCatalog returns A2UI's own catalog, in the form of v0.9.
 func newBasicCatalog() Catalog {
 	align := choiceProp("align", "start", "center", "end", "stretch")
 	justify := choiceProp("justify", "start", "center", "end", "spaceBetween", "spaceAround", "spaceEvenly", "stretch")
@@ -93,7 +97,7 @@ func newBasicCatalog() Catalog {
 	}
 }
 
-// newBankingCatalog is what a bank shows.
+// newBankingCatalog returns the components of the bank pack.
 func newBankingCatalog() Catalog {
 	name := func(about string) Property { return requiredProp("name", BoundText).withAbout(about) }
 	amount := func(p string, about string) Property { return optionalProp(p, BoundValue).withAbout(about) }
@@ -128,7 +132,7 @@ func newBankingCatalog() Catalog {
 	}
 }
 
-// newMapsCatalog is a place on a map.
+// newMapsCatalog returns the catalog with the map component.
 func newMapsCatalog() Catalog {
 	return Catalog{
 		ID: MapsCatalog, Namespace: "googlemaps", Title: "Maps", About: "A place on a map.",
@@ -139,12 +143,13 @@ func newMapsCatalog() Catalog {
 	}
 }
 
-// AppFrame is the component that is an App.
+// AppFrame is the name of the component that shows an App view.
 const AppFrame = "mcp:AppFrame"
 
-// newAppsCatalog is the page that a tool brings, in a frame: of a server that is connected
-// here, or at an address. Where a fallback is named, the page is shown only if it is
-// approved, begins in time and does not fail; else the fallback is.
+// newAppsCatalog returns the catalog with the component for App views, of a server
+// that is connected here or at a URL. If the component names a fallback, the view
+// is shown only if it is approved, starts in time and does not fail; otherwise the
+// fallback is drawn.
 func newAppsCatalog() Catalog {
 	return Catalog{
 		ID: AppsCatalog, Namespace: "mcp", Title: "MCP Apps", About: "Pages that tools of MCP servers bring.",
@@ -158,6 +163,7 @@ func newAppsCatalog() Catalog {
 	}
 }
 
+// iconNames returns the icons of the basic catalog in v0.9.
 func iconNames() []string {
 	return []string{
 		"accountCircle", "add", "arrowBack", "arrowForward", "attachFile", "calendarToday", "call", "camera", "check", "close", "delete", "download", "edit", "event", "error",

@@ -11,7 +11,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Bounds of a catalogue that somebody registers.
+// Bounds of a registered catalog.
 const (
 	MostCatalogBytes     = 256 << 10
 	maxCatalogComponents = 200
@@ -20,11 +20,22 @@ const (
 	maxTextBytes         = 1000
 )
 
-// commonTypesURI is what A2UI's own schemas of types begin with.
+// commonTypesURI is the prefix of references to A2UI's own types.
 const commonTypesURI = "https://a2ui.org/specification/v0_9/common_types.json#/$defs/"
 
-// catalogDocument is a catalogue as A2UI v0.9 writes it: JSON Schemas of components by
-// their names. fallbacks is ours; clients that do not know it pass over it.
+// catalogDocument is a catalog in the format of A2UI v0.9: JSON Schemas of
+// components by name. The member fallbacks is an extension of ours, which other
+// clients ignore:
+//
+//	{
+//	  "catalogId": "https://example.com/catalogs/fleet-v1.json",
+//	  "components": {
+//	    "fleet:Truck": {"properties": {"plate": {"type": "string"}}, "required": ["plate"]}
+//	  },
+//	  "fallbacks": {
+//	    "fleet:Truck": [{"id": "root", "component": "Text", "text": {"property": "plate"}}]
+//	  }
+//	}
 type catalogDocument struct {
 	Schema     string                       `json:"$schema,omitempty"`
 	URI        string                       `json:"$id,omitempty"`
@@ -37,13 +48,14 @@ type catalogDocument struct {
 	Defs       json.RawMessage              `json:"$defs,omitempty"`
 }
 
-// Document writes a catalogue as a document of A2UI v0.9. A client that loads it knows
-// the components and what they take.
+// Document returns the catalog in the format of A2UI v0.9, from which a client
+// learns the components and their properties.
 func (c *Catalog) Document() (json.RawMessage, error) {
 	doc := catalogDocument{
 		Schema: "https://json-schema.org/draft/2020-12/schema", URI: c.ID, Title: c.Title, About: c.About, ID: c.ID,
 		Components: map[string]json.RawMessage{}, Fallbacks: map[string][]json.RawMessage{},
 	}
+	// Clients validate a component against the one schema whose name it has.
 	choices := []any{}
 	for i := range c.Components {
 		one := &c.Components[i]
@@ -68,7 +80,7 @@ func (c *Catalog) Document() (json.RawMessage, error) {
 	return json.MarshalIndent(doc, "", "  ")
 }
 
-// toSchema is what a component takes, as JSON Schema.
+// toSchema returns the JSON Schema of a component.
 func (c *Component) toSchema() map[string]any {
 	properties, required := map[string]any{"component": map[string]any{"const": c.Name}}, []string{"component"}
 	for i := range c.Properties {
@@ -97,7 +109,7 @@ func (c *Component) toSchema() map[string]any {
 	return out
 }
 
-// typeNameByKind are the types of A2UI that a kind of property is.
+// typeNameByKind returns the A2UI types of those kinds that have one.
 func typeNameByKind() map[Kind]string {
 	return map[Kind]string{
 		BoundText: "DynamicString", BoundNumber: "DynamicNumber", BoundFlag: "DynamicBoolean", BoundTexts: "DynamicStringList", BoundValue: "DynamicValue",
@@ -105,11 +117,12 @@ func typeNameByKind() map[Kind]string {
 	}
 }
 
+// toSchema returns the JSON Schema of a property.
 func (p *Property) toSchema() map[string]any {
 	if ref := typeNameByKind()[p.Kind]; ref != "" {
 		return map[string]any{"$ref": commonTypesURI + ref}
 	}
-	switch p.Kind { //nolint:exhaustive // the others are of the basic catalogue, which A2UI publishes
+	switch p.Kind { //nolint:exhaustive // other kinds occur only in the basic catalog, which A2UI publishes itself
 	case PlainNumber:
 		return map[string]any{"type": "number"}
 	case PlainFlag:
@@ -124,10 +137,10 @@ func (p *Property) toSchema() map[string]any {
 	return map[string]any{"type": "string"}
 }
 
-// ReadCatalog reads a catalogue that somebody registers. id is its id where the
-// document gives none. Its components have a namespace of their own, so that they
-// cannot take the place of others, and take what A2UI has types for. An error is
-// invalid, and says where the document is wrong and what is to be written.
+// ReadCatalog parses a catalog that a user registers. id is used if the document
+// has none. All components must be in one namespace, so that they cannot replace
+// others, and use only types of A2UI. The error has CodeInvalid or CodeTooLarge and
+// names the place in the document.
 func ReadCatalog(text []byte, id string) (Catalog, error) {
 	if len(text) > MostCatalogBytes {
 		return Catalog{}, junctor.Errorf(junctor.CodeTooLarge, "the catalogue has %d KiB; %d KiB are the most", len(text)>>10, MostCatalogBytes>>10)
@@ -149,6 +162,7 @@ func ReadCatalog(text []byte, id string) (Catalog, error) {
 	case len(doc.Components) == 0 || len(doc.Components) > maxCatalogComponents:
 		return Catalog{}, newCatalogError("components has %d members: it has from 1 to %d", len(doc.Components), maxCatalogComponents)
 	}
+	// In order of the names, so that the same document always gives the same error.
 	for _, name := range sortedKeys(doc.Components) {
 		space, _, err := SplitName(name)
 		switch {
@@ -156,6 +170,7 @@ func ReadCatalog(text []byte, id string) (Catalog, error) {
 			return Catalog{}, newCatalogError("components: %v", err)
 		case space == "":
 			return Catalog{}, newCatalogError("components.%s: its name needs a namespace before it, such as fleet:%s", name, name)
+		// The first component decides the namespace of the catalog.
 		case c.Namespace == "":
 			c.Namespace = space
 		case c.Namespace != space:
@@ -179,17 +194,20 @@ func ReadCatalog(text []byte, id string) (Catalog, error) {
 	return c, nil
 }
 
+// newCatalogError returns an error about a catalog.
 func newCatalogError(format string, args ...any) error {
 	return junctor.Errorf(junctor.CodeInvalid, "the catalogue: "+format, args...)
 }
 
-// isCatalogID says whether a text can be the id of a catalogue: a URI without blanks.
+// isCatalogID reports whether a text can be the id of a catalog: a URI without
+// spaces or quotes.
 func isCatalogID(id string) bool {
 	scheme, rest, ok := strings.Cut(id, ":")
 	return ok && scheme != "" && rest != "" && len(id) <= 300 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == '"' || r == '<' || r == '>' || r == 0x7f })
 }
 
-// componentSchema is what is read of a component's schema.
+// componentSchema is the supported part of a component's JSON Schema. Other members
+// are errors, because ignoring one would accept values that the author excluded.
 type componentSchema struct {
 	Type       string                     `json:"type"`
 	About      string                     `json:"description"`
@@ -201,6 +219,8 @@ type componentSchema struct {
 	Additional json.RawMessage            `json:"additionalProperties"`
 }
 
+// parseComponentSchema parses the schema of a component. The text of an error
+// continues the path to the component.
 func parseComponentSchema(name string, text json.RawMessage) (Component, error) {
 	var schema componentSchema
 	if err := strict.Unmarshal(text, &schema, strict.RejectUnknownMembers(true)); err != nil {
@@ -211,6 +231,8 @@ func parseComponentSchema(name string, text json.RawMessage) (Component, error) 
 		return Component{}, fmt.Errorf(".description has more than %d bytes", maxTextBytes)
 	}
 	required := map[string]bool{}
+	// A schema is flat, or has its properties in the members of allOf, as A2UI's
+	// own.
 	for _, part := range append([]componentSchema{schema}, schema.All...) {
 		if err := out.parseSchemaPart(&part, required); err != nil {
 			return Component{}, err
@@ -229,7 +251,9 @@ func parseComponentSchema(name string, text json.RawMessage) (Component, error) 
 	return out, nil
 }
 
-// parseSchemaPart reads one part of a schema: the whole, or a member of its allOf.
+// parseSchemaPart adds the properties of one part of a schema: the whole, or a
+// member of its allOf. It collects required names, because they can be listed
+// before their properties.
 func (c *Component) parseSchemaPart(part *componentSchema, required map[string]bool) error {
 	switch {
 	case strings.HasSuffix(part.Ref, "/ComponentCommon"), strings.HasSuffix(part.Ref, "/CatalogComponentCommon"), part.Ref == "":
@@ -262,6 +286,8 @@ func (c *Component) parseSchemaPart(part *componentSchema, required map[string]b
 	return nil
 }
 
+// parsePropertySchema parses the schema of a property. A reference counts by its
+// last segment, because versions of A2UI differ only in the URI before it.
 func parsePropertySchema(name string, text json.RawMessage) (Property, error) {
 	var schema struct {
 		Ref        string          `json:"$ref"`
@@ -275,6 +301,7 @@ func parsePropertySchema(name string, text json.RawMessage) (Property, error) {
 		return Property{}, fmt.Errorf("a property has $ref or type, description, enum and default: %w", err)
 	}
 	p := Property{Name: name, About: schema.About, Words: schema.Words}
+	// Only the last segment counts; see above.
 	for kind, ref := range typeNameByKind() {
 		if schema.Ref != "" && schema.Ref[strings.LastIndex(schema.Ref, "/")+1:] == ref {
 			p.Kind = kind

@@ -8,15 +8,15 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Options is how a surface is written.
+// Options control Encode.
 type Options struct {
-	Known    *Catalogs // nil: Builtin
-	Replaces bool      // the client has a surface of this id: it is deleted first
+	Known    *Catalogs // nil means Builtin
+	Replaces bool      // the client has a surface with this id, which is deleted first
 }
 
-// Encode writes a surface as messages of a version, in their order. A surface
-// that is broken or wrong, or that the version has no words for, is an error:
-// what is written is valid.
+// Encode returns a surface as messages of a version, in the order in which the
+// client must get them. It fails if the surface is broken or wrong, or cannot be
+// expressed in that version, so that the messages are always valid.
 func Encode(s *Surface, v Version, o Options) ([]json.RawMessage, error) {
 	if o.Known == nil {
 		o.Known = Builtin()
@@ -48,6 +48,8 @@ func Encode(s *Surface, v Version, o Options) ([]json.RawMessage, error) {
 	return e.out, nil
 }
 
+// surfaceEncoder collects the messages of one surface. err is the first failure to
+// encode a message, which only a bug can cause.
 type surfaceEncoder struct {
 	surface *Surface
 	known   *Catalogs
@@ -55,7 +57,8 @@ type surfaceEncoder struct {
 	err     error
 }
 
-// addMessage adds one: {"version": …, kind: body}; v0.8 has no version in it.
+// addMessage adds a message {"version": …, kind: body}. Messages of v0.8 have no
+// version.
 func (e *surfaceEncoder) addMessage(v Version, kind string, body any) {
 	m := map[string]any{kind: body}
 	if v != V08 {
@@ -69,8 +72,8 @@ func (e *surfaceEncoder) addMessage(v Version, kind string, body any) {
 	e.out = append(e.out, text)
 }
 
-// catalogID is the one that a surface is of: the first that it names, else the
-// basic one of the version.
+// catalogID returns the catalog of the surface: the first that it names, otherwise
+// the basic one of the version.
 func (e *surfaceEncoder) catalogID(v Version) string {
 	if len(e.surface.Catalogs) > 0 {
 		return e.surface.Catalogs[0]
@@ -78,6 +81,7 @@ func (e *surfaceEncoder) catalogID(v Version) string {
 	return BasicCatalog(v)
 }
 
+// dataOrEmpty returns the data of the surface, which is always an object.
 func (e *surfaceEncoder) dataOrEmpty() json.RawMessage {
 	if len(e.surface.Data) == 0 {
 		return json.RawMessage("{}")
@@ -85,7 +89,7 @@ func (e *surfaceEncoder) dataOrEmpty() json.RawMessage {
 	return e.surface.Data
 }
 
-// encodeComponents reads each of the surface's, and has it written.
+// encodeComponents parses each component and converts it with write.
 func (e *surfaceEncoder) encodeComponents(write func(c component, props map[string]any) (map[string]any, error)) ([]map[string]any, error) {
 	out := make([]map[string]any, 0, len(e.surface.Components))
 	for _, raw := range e.surface.Components {
@@ -106,7 +110,11 @@ func (e *surfaceEncoder) encodeComponents(write func(c component, props map[stri
 	return out, nil
 }
 
-// encodeV09 has the form that surfaces have here.
+// encodeV09 adds messages in the form that Surface has:
+//
+//	{"version": "v0.9", "createSurface": {"surfaceId": …, "catalogId": …}}
+//	{"version": "v0.9", "updateComponents": {"surfaceId": …, "components": […]}}
+//	{"version": "v0.9", "updateDataModel": {"surfaceId": …, "path": "/", "value": {…}}}
 func (e *surfaceEncoder) encodeV09() {
 	s := e.surface
 	e.addMessage(V09, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalogID(V09)})
@@ -114,15 +122,17 @@ func (e *surfaceEncoder) encodeV09() {
 	e.addMessage(V09, "updateDataModel", map[string]any{"surfaceId": s.ID, "path": "/", "value": e.dataOrEmpty()})
 }
 
-// encodeV10 has it all in one message. Its components say of which catalogue they
-// are, headings are written as in Markdown, and a check's condition is never a
-// literal.
+// encodeV10 adds the one message of v1.0. In it components name their catalog,
+// headings are Markdown, and the condition of a check must be a function call:
+//
+//	{"version": "v1.0", "createSurface": {"surfaceId": …, "catalogId": …, "components": […], "dataModel": {…}}}
 func (e *surfaceEncoder) encodeV10() error {
 	s := e.surface
 	components, err := e.encodeComponents(func(c component, props map[string]any) (map[string]any, error) {
 		out := convertToV10(c.name, props)
 		out["id"], out["component"] = c.id, c.name
 		if _, of, ok := e.known.Component(c.name); ok {
+			// Only a component of another catalog than the surface's names its own.
 			if id := of.ID; !of.Is(e.catalogID(V10)) {
 				if of.Basic {
 					id = BasicCatalog(V10)
@@ -139,6 +149,7 @@ func (e *surfaceEncoder) encodeV10() error {
 	return nil
 }
 
+// decodeProperties decodes the values of properties.
 func decodeProperties(props map[string]json.RawMessage) (map[string]any, error) {
 	out := make(map[string]any, len(props))
 	for name, raw := range props {
@@ -151,11 +162,12 @@ func decodeProperties(props map[string]json.RawMessage) (map[string]any, error) 
 	return out, nil
 }
 
-// convertToV10 makes the properties of a component those of v1.0.
+// convertToV10 converts the properties of a component to v1.0, in place.
 func convertToV10(name string, props map[string]any) map[string]any {
 	for key, v := range props {
 		props[key] = removeReturnTypes(v)
 	}
+	// v1.0 allows only these members and rejects the component otherwise.
 	if a, ok := props["accessibility"].(map[string]any); ok {
 		for key := range a {
 			if !slices.Contains([]string{"label", "description", "live", "hidden"}, key) {
@@ -166,6 +178,7 @@ func convertToV10(name string, props map[string]any) map[string]any {
 	if name == "Text" {
 		convertHeading(props)
 	}
+	// v1.0 has a check with the function regex in its place.
 	if pattern, ok := props["validationRegexp"]; ok && name == "TextField" {
 		delete(props, "validationRegexp")
 		checks, _ := props["checks"].([]any)
@@ -173,6 +186,7 @@ func convertToV10(name string, props map[string]any) map[string]any {
 			props["checks"] = append(checks, map[string]any{"condition": map[string]any{"call": "regex", "args": map[string]any{"value": value, "pattern": pattern}}})
 		}
 	}
+	// A literal condition becomes a call with the same value: not(not value).
 	if checks, ok := props["checks"].([]any); ok {
 		for _, one := range checks {
 			if o, ok := one.(map[string]any); ok && isBool(o["condition"]) {
@@ -183,8 +197,8 @@ func convertToV10(name string, props map[string]any) map[string]any {
 	return props
 }
 
-// removeReturnTypes takes away what calls of functions are said to give: v1.0 knows it of
-// the function.
+// removeReturnTypes removes the return type from function calls, which v1.0 takes
+// from the function's definition.
 func removeReturnTypes(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -202,7 +216,8 @@ func removeReturnTypes(v any) any {
 	return v
 }
 
-// convertHeading makes a Text that is one a line of Markdown: v1.0 has no other.
+// convertHeading turns a Text with a heading variant into a line of Markdown, the
+// only form of headings in v1.0.
 func convertHeading(props map[string]any) {
 	level := slices.Index([]any{"h1", "h2", "h3", "h4", "h5"}, props["variant"]) + 1
 	if level == 0 {

@@ -9,7 +9,12 @@ import (
 	"strings"
 )
 
-// encodeV08 has the components first, then the data, then the word to draw.
+// encodeV08 adds the messages of v0.8: components, then data, then the one that
+// starts the drawing:
+//
+//	{"surfaceUpdate": {"surfaceId": …, "components": [{"id": "t", "component": {"Text": {"text": {"literalString": "Hi"}}}}]}}
+//	{"dataModelUpdate": {"surfaceId": …, "contents": [{"key": "name", "valueString": "Ada"}]}}
+//	{"beginRendering": {"surfaceId": …, "root": "root"}}
 func (e *surfaceEncoder) encodeV08() error {
 	s := e.surface
 	components, err := e.encodeComponents(func(c component, props map[string]any) (map[string]any, error) {
@@ -38,10 +43,10 @@ func (e *surfaceEncoder) encodeV08() error {
 	return nil
 }
 
-// encodeDataV08 writes the data as lists of keys with typed values. A map in such a
-// list has no maps in it: what is deeper comes in messages of its own, with its
-// path. There are no lists: their members are keyed by their number. There is
-// no null: it is left out.
+// encodeDataV08 adds the data as lists of keys with typed values. v0.8 restricts
+// them: a map in such a list cannot contain maps, so deeper values follow in
+// messages with their own path. There are no lists, so elements get their index as
+// key. There is no null, so nulls are left out.
 func (e *surfaceEncoder) encodeDataV08() error {
 	v, err := decodeWithNumbers(e.dataOrEmpty())
 	if err != nil {
@@ -51,7 +56,8 @@ func (e *surfaceEncoder) encodeDataV08() error {
 	return nil
 }
 
-// encodeDataAt writes what is at a path, and then what is too deep for one message.
+// encodeDataAt adds the value at a path, and then the values that are too deep for
+// the same message.
 func (e *surfaceEncoder) encodeDataAt(path string, v any) {
 	entries := []map[string]any{}
 	type rest struct {
@@ -69,6 +75,7 @@ func (e *surfaceEncoder) encodeDataAt(path string, v any) {
 			continue
 		}
 		at := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+		// One level of map fits into the entry; what is below it comes later.
 		flat := []map[string]any{}
 		for j, name := range inner {
 			if deeper, _ := splitMembers(innerValues[j]); deeper != nil {
@@ -89,8 +96,8 @@ func (e *surfaceEncoder) encodeDataAt(path string, v any) {
 	}
 }
 
-// splitMembers gives the names and values of an object or a list, not nil; nil of
-// anything else.
+// splitMembers returns the keys and values of an object or a list, never nil. It
+// returns nil for any other value.
 func splitMembers(v any) (keys []string, values []any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -107,6 +114,7 @@ func splitMembers(v any) (keys []string, values []any) {
 	return keys, values
 }
 
+// encodeScalarV08 returns the entry of a scalar; nil for null.
 func encodeScalarV08(key string, v any) map[string]any {
 	switch v.(type) {
 	case string:
@@ -119,9 +127,9 @@ func encodeScalarV08(key string, v any) map[string]any {
 	return nil
 }
 
-// convertToV08 gives a component's name and properties as v0.8 has them. What that
-// version cannot say is left out; where something would be lost that people
-// have to read, it is an error.
+// convertToV08 returns the name and the properties of a component in v0.8.
+// Properties that v0.8 does not have are left out. It fails if that would hide
+// content from people.
 func (e *surfaceEncoder) convertToV08(name string, props map[string]any) (string, map[string]any, error) {
 	kind, catalog, known := e.known.Component(name)
 	out := map[string]any{}
@@ -151,6 +159,7 @@ func (e *surfaceEncoder) convertToV08(name string, props map[string]any) (string
 		}
 		out[to] = value
 	}
+	// v0.8 has another name for the component, and a number instead of the variant.
 	if name == "ChoicePicker" {
 		if variant, _ := props["variant"].(string); variant != "multipleSelection" {
 			out["maxAllowedSelections"] = 1
@@ -160,8 +169,8 @@ func (e *surfaceEncoder) convertToV08(name string, props map[string]any) (string
 	return name, out, nil
 }
 
-// renameToV08 gives what a property of a basic component is called in v0.8; it has
-// not all of them.
+// renameToV08 returns the name and value of a basic component's property in v0.8.
+// The last result is false if v0.8 does not have it.
 func renameToV08(component, property string, v any) (string, any, bool) {
 	word, _ := v.(string)
 	switch component + "." + property {
@@ -199,7 +208,7 @@ func renameToV08(component, property string, v any) (string, any, bool) {
 	return property, v, property != "checks"
 }
 
-// convertIconToV08 is an icon that v0.8 has.
+// convertIconToV08 replaces icons that v0.8 does not have.
 func convertIconToV08(v any) any {
 	later := []string{"fastForward", "pause", "play", "rewind", "skipNext", "skipPrevious", "stop", "volumeDown", "volumeMute", "volumeOff", "volumeUp"}
 	switch v := v.(type) {
@@ -215,7 +224,7 @@ func convertIconToV08(v any) any {
 	return "info"
 }
 
-// convertValueToV08 writes a value as v0.8 does.
+// convertValueToV08 converts a value according to its kind.
 func (e *surfaceEncoder) convertValueToV08(p Property, v any) (any, error) {
 	switch p.Kind {
 	case BoundText, BoundDate, BoundNumber, BoundFlag, BoundTexts, BoundValue, IconName:
@@ -250,7 +259,8 @@ func (e *surfaceEncoder) convertValueToV08(p Property, v any) (any, error) {
 	return v, nil
 }
 
-// convertBoundToV08 writes {"literalString": …} and the like, or {"path": …}.
+// convertBoundToV08 returns {"literalString": …} and the like, or {"path": …}. It
+// fails for a function call.
 func (e *surfaceEncoder) convertBoundToV08(v any) (any, error) {
 	if o, ok := v.(map[string]any); ok {
 		if isPath(o) {
@@ -261,6 +271,7 @@ func (e *surfaceEncoder) convertBoundToV08(v any) (any, error) {
 	return wrapLiteralV08(v), nil
 }
 
+// wrapLiteralV08 wraps a literal according to its type.
 func wrapLiteralV08(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -275,8 +286,9 @@ func wrapLiteralV08(v any) any {
 	return v
 }
 
-// convertActionToV08 writes an event with its context as a list. A call of a function
-// becomes an event of its name: who can do it is the agent.
+// convertActionToV08 returns an event with its context as a list. A function call
+// becomes an event with the function's name, because v0.8 has no functions and the
+// agent can execute it.
 func (e *surfaceEncoder) convertActionToV08(v any) (any, error) {
 	o, _ := v.(map[string]any)
 	event, _ := o["event"].(map[string]any)
@@ -293,7 +305,7 @@ func (e *surfaceEncoder) convertActionToV08(v any) (any, error) {
 			return nil, err
 		}
 		o, _ := value.(map[string]any)
-		if array, ok := o["literalArray"]; ok { // here there is none
+		if array, ok := o["literalArray"]; ok { // the context allows no arrays
 			text, err := json.Marshal(array)
 			if err != nil {
 				return nil, err

@@ -14,17 +14,24 @@ import (
 // property of the component is put there. So what people register is data: it is drawn
 // by components that every client has, and nothing of it runs.
 
+// A fallback says how a component looks to a client that does not know it. It
+// consists of components of the basic catalog, one of which has the id root. A
+// value {"property": NAME} in it is replaced by the component's property of that
+// name. A registered catalog is therefore only data: components that every client
+// has draw it, and nothing of it is executed.
+//
+// maxFallbackComponents bounds a fallback.
 const maxFallbackComponents = 100
 
-// Expand gives a surface in which every component of a registered catalogue that the
-// client does not have is replaced by its fallback. knows says which catalogues the
-// client has, by their ids. A component without a fallback stays: a placeholder stands
-// for it. The surface itself is not changed.
+// Expand returns a surface in which fallbacks replace the registered components
+// that a client does not have. knows reports whether the client has a catalog. A
+// component without a fallback stays, and clients draw a placeholder. Expand does
+// not change s, and returns s itself if nothing had to be replaced.
 func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, error) {
 	out := *s
 	out.Components, out.Catalogs = nil, nil
 	changed := false
-	stays := map[string]bool{} // catalogues of which something is left
+	stays := map[string]bool{} // catalogs of which a component is left
 	for _, raw := range s.Components {
 		one, err := parseComponent(raw)
 		if err != nil {
@@ -51,20 +58,22 @@ func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, err
 			out.Catalogs = append(out.Catalogs, id)
 		}
 	}
+	// A surface within the bounds can exceed them with its fallbacks.
 	if err := out.Fault(out.Check(c), Broken); err != nil {
 		return nil, err
 	}
 	return &out, nil
 }
 
-// fallbackPart is a component of a fallback on its way into a surface.
+// fallbackPart is a component of a fallback while it is filled in.
 type fallbackPart struct {
 	id, name string
 	props    map[string]any
 }
 
-// expandFallback gives the components that stand for one. The root takes its id, so that what
-// refers to it finds it; the others have ids below that.
+// expandFallback returns the components that replace one component. The root of the
+// fallback gets the component's id, so that references to it still work. The others
+// get ids below that.
 func (k *Component) expandFallback(one component) ([]json.RawMessage, error) {
 	values := map[string]any{}
 	for name, raw := range one.props {
@@ -91,12 +100,17 @@ func (k *Component) expandFallback(one component) ([]json.RawMessage, error) {
 			if err != nil {
 				return nil, err
 			}
+			// The order matters: ids are rewritten before values of the component
+			// are filled in, because these refer to components of the surface and
+			// keep their ids.
 			target := propertyKind(&kind, name)
 			if v, ok := fillProperties(rewriteIDs(v, target, one.id), values); ok {
 				p.props[name] = convertToKind(v, target)
 			}
 		}
 		if inner.id == Root {
+			// The root takes the place of the component in its parent, so it
+			// inherits the properties that concern the parent.
 			for _, name := range []string{"weight", "accessibility"} {
 				if v, ok := values[name]; ok && p.props[name] == nil {
 					p.props[name] = v
@@ -118,16 +132,16 @@ func (k *Component) expandFallback(one component) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// newBasicCatalogs knows A2UI's own catalogue alone.
+// newBasicCatalogs returns the set with only A2UI's own catalog.
 func newBasicCatalogs() *Catalogs {
 	c, err := NewCatalogs(newBasicCatalog())
 	if err != nil {
-		return &Catalogs{} // a test holds that it fits together
+		return &Catalogs{} // cannot happen: a test checks it
 	}
 	return c
 }
 
-// nestedID is the id of a fallback's component inside of the one it stands for.
+// nestedID returns the id in the surface of a fallback's component.
 func nestedID(outer, inner string) string {
 	if inner == Root {
 		return outer
@@ -135,6 +149,8 @@ func nestedID(outer, inner string) string {
 	return outer + "/" + inner
 }
 
+// propertyKind returns the kind of a property; 0 if the component has none of that
+// name.
 func propertyKind(c *Component, property string) Kind {
 	for _, p := range append(c.Properties, commonProperties()...) {
 		if p.Name == property {
@@ -144,7 +160,7 @@ func propertyKind(c *Component, property string) Kind {
 	return 0
 }
 
-// rewriteIDs makes ids of the fallback those that they have in the surface.
+// rewriteIDs replaces ids of the fallback in a value by those of the surface.
 func rewriteIDs(v any, kind Kind, outer string) any {
 	inner := func(v any) any {
 		if id, ok := v.(string); ok {
@@ -152,7 +168,7 @@ func rewriteIDs(v any, kind Kind, outer string) any {
 		}
 		return v
 	}
-	switch kind { //nolint:exhaustive // the others name no components
+	switch kind { //nolint:exhaustive // other kinds refer to no components
 	case Child:
 		return inner(v)
 	case Children:
@@ -174,7 +190,7 @@ func rewriteIDs(v any, kind Kind, outer string) any {
 	return v
 }
 
-// propertyReference is the name in {"property": NAME}; "" for anything else.
+// propertyReference returns the name in {"property": NAME}; "" for any other value.
 func propertyReference(v any) string {
 	o, _ := v.(map[string]any)
 	name, _ := o["property"].(string)
@@ -184,8 +200,8 @@ func propertyReference(v any) string {
 	return name
 }
 
-// fillProperties replaces {"property": NAME} by what the component has under the name. ok is false
-// where it has nothing: what asked for it is left out.
+// fillProperties replaces references to properties by their values. ok is false if
+// the value is a reference to an absent property; it is then left out.
 func fillProperties(v any, values map[string]any) (out any, ok bool) {
 	if name := propertyReference(v); name != "" {
 		out, ok = values[name]
@@ -212,8 +228,9 @@ func fillProperties(v any, values map[string]any) (out any, ok bool) {
 	return v, true
 }
 
-// convertToKind is a value as a property of a kind takes it: numbers and flags stand in texts
-// as they are written, and children that come of a list have its path.
+// convertToKind adapts a filled-in value to the kind of its target: numbers and
+// booleans become text where text is required, and children of a bound list get the
+// path of the list.
 func convertToKind(v any, kind Kind) any {
 	if o, ok := v.(map[string]any); ok && kind == Children {
 		if bound, ok := o["path"].(map[string]any); ok && isPath(bound) {
@@ -232,10 +249,12 @@ func convertToKind(v any, kind Kind) any {
 	return v
 }
 
-// removeIncomplete leaves out what lacks something that it needs, and references to it, until all
-// that is left is whole. A root that would go is an empty column.
+// removeIncomplete removes components that lack a required property, and references
+// to them, until all that are left are complete. A root that would be removed
+// becomes an empty column.
 func removeIncomplete(parts []fallbackPart, root string, known *Catalogs) []fallbackPart {
 	for {
+		// Every round removes at least one component, so the loop ends.
 		gone := map[string]bool{}
 		for _, p := range parts {
 			kind, _, _ := known.Component(p.name)
@@ -265,11 +284,11 @@ func removeIncomplete(parts []fallbackPart, root string, known *Catalogs) []fall
 	}
 }
 
-// removeReferences takes references to components out of a value; ok is false where nothing is
-// left of it.
+// removeReferences removes references to removed components from a value. ok is
+// false if nothing is left of it.
 func removeReferences(v any, kind Kind, gone map[string]bool, root string) (any, bool) {
 	isGone := func(v any) bool { id, _ := v.(string); return gone[id] && id != root }
-	switch kind { //nolint:exhaustive // the others name no components
+	switch kind { //nolint:exhaustive // other kinds refer to no components
 	case Child:
 		return v, !isGone(v)
 	case Children:
@@ -286,8 +305,8 @@ func removeReferences(v any, kind Kind, gone map[string]bool, root string) (any,
 	return v, true
 }
 
-// checkFallback refuses a fallback that would not make a surface: with all properties,
-// and with those alone that the component needs.
+// checkFallback checks that the fallback makes a valid surface, both with all
+// properties of the component and with only the required ones.
 func (k *Component) checkFallback() error {
 	if k.Fallback == nil {
 		return nil
@@ -316,6 +335,8 @@ func (k *Component) checkFallback() error {
 	if !root {
 		return errors.New(`no component has the id "root", so there is nothing to begin with`)
 	}
+	// A fallback that works only with optional properties would break at the first
+	// surface without them.
 	for _, all := range []bool{true, false} {
 		if err := k.tryFallback(all); err != nil {
 			return err
@@ -324,7 +345,8 @@ func (k *Component) checkFallback() error {
 	return nil
 }
 
-// unknownProperty is the first name in {"property": NAME} that the component has not.
+// unknownProperty returns the first name in {"property": NAME} that is not a
+// property of the component; "" if there is none.
 func (k *Component) unknownProperty(v any) string {
 	if name := propertyReference(v); name != "" {
 		if slices.ContainsFunc(k.Properties, func(p Property) bool { return p.Name == name }) {
@@ -349,8 +371,8 @@ func (k *Component) unknownProperty(v any) string {
 	return ""
 }
 
-// tryFallback draws the component with a sample in every property, or in those that it
-// needs.
+// tryFallback expands the component with sample values, in all properties or only
+// in the required ones, and checks the resulting surface.
 func (k *Component) tryFallback(all bool) error {
 	one := component{id: "sample", name: k.Name, props: map[string]json.RawMessage{}}
 	for i := range k.Properties {
@@ -367,9 +389,9 @@ func (k *Component) tryFallback(all bool) error {
 	return s.Fault(s.Check(newBasicCatalogs()), Broken, Wrong, Unknown)
 }
 
-// sampleValue is a value that the property takes.
+// sampleValue returns a valid value of the property.
 func (p *Property) sampleValue() json.RawMessage {
-	switch p.Kind { //nolint:exhaustive // all others are bound
+	switch p.Kind { //nolint:exhaustive // all other kinds are bound
 	case PlainText:
 		return json.RawMessage(`"text"`)
 	case PlainNumber:

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 )
 
-// decodeWithNumbers decodes JSON and leaves numbers as they are written.
+// decodeWithNumbers decodes JSON and keeps numbers as they are written, so that
+// large ids and decimal amounts pass unchanged.
 func decodeWithNumbers(raw json.RawMessage) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

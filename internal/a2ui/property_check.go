@@ -11,8 +11,8 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// checkValue says whether a value is what the property takes, and gives the ids of
-// components that it names.
+// checkValue checks the value of a property, and returns the ids of the components
+// to which it refers.
 func (p *Property) checkValue(raw json.RawMessage) (refs []string, err error) {
 	var v any
 	if err := strict.Unmarshal(raw, &v); err != nil {
@@ -77,6 +77,7 @@ func (p *Property) checkValue(raw json.RawMessage) (refs []string, err error) {
 	return nil, fmt.Errorf("nothing is known of its kind %d", p.Kind)
 }
 
+// requireValue returns an error that names the expected value, unless ok is true.
 func requireValue(ok bool, what string) error {
 	if !ok {
 		return fmt.Errorf("it is to be %s", what)
@@ -84,7 +85,12 @@ func requireValue(ok bool, what string) error {
 	return nil
 }
 
-// checkBound says whether a value is a literal of a sort, or stands for one.
+// checkBound checks a value that is a literal, a reference to the data or a
+// function call:
+//
+//	"text"
+//	{"path": "/a/b"}
+//	{"call": "formatDate", "args": {"value": {"path": "/date"}}}
 func checkBound(v any, literal func(any) bool, what string) error {
 	o, ok := v.(map[string]any)
 	switch {
@@ -96,10 +102,11 @@ func checkBound(v any, literal func(any) bool, what string) error {
 	return checkCall(o, what)
 }
 
-// isPath says whether an object is {"path": …}.
+// isPath reports whether an object is {"path": …}.
 func isPath(o map[string]any) bool { return len(o) == 1 && isText(o["path"]) }
 
-// checkCall says whether an object is the call of a function.
+// checkCall checks a function call, and calls in its arguments. It does not know
+// the functions: they belong to the client.
 func checkCall(o map[string]any, what string) error {
 	if !isText(o["call"]) || !hasOnly(o, "call", "args", "returnType") {
 		return fmt.Errorf(`it is to be %s, {"path": …} or {"call": …, "args": {…}}`, what)
@@ -118,8 +125,7 @@ func checkCall(o map[string]any, what string) error {
 	return nil
 }
 
-// checkMembers says whether a value is an object whose members are values, or stand
-// for them.
+// checkMembers checks an object whose members are literals or bound.
 func checkMembers(v any) error {
 	o, ok := v.(map[string]any)
 	if !ok {
@@ -133,12 +139,17 @@ func checkMembers(v any) error {
 	return nil
 }
 
+// isText reports whether a decoded value is a string.
 func isText(v any) bool { _, ok := v.(string); return ok }
 
+// isNumber reports whether a decoded value is a number.
 func isNumber(v any) bool { _, ok := v.(float64); return ok }
 
+// isBool reports whether a decoded value is a boolean.
 func isBool(v any) bool { _, ok := v.(bool); return ok }
 
+// isDate reports whether a value is a date, a time with an offset, or both,
+// according to RFC 3339.
 func isDate(v any) bool {
 	text, _ := v.(string)
 	return slices.ContainsFunc([]string{time.DateOnly, time.RFC3339, "15:04:05Z07:00"}, func(form string) bool {
@@ -147,17 +158,19 @@ func isDate(v any) bool {
 	})
 }
 
+// isTextList reports whether a value is a list of strings.
 func isTextList(v any) bool {
 	list, ok := v.([]any)
 	return ok && !slices.ContainsFunc(list, func(one any) bool { return !isText(one) })
 }
 
+// isValue reports whether a value can be shown: anything but an object or null.
 func isValue(v any) bool {
 	_, list := v.([]any)
 	return list || isText(v) || isNumber(v) || isBool(v)
 }
 
-// hasOnly says whether an object has no members but these.
+// hasOnly reports whether an object has no members except the named ones.
 func hasOnly(o map[string]any, names ...string) bool {
 	for name := range o {
 		if !slices.Contains(names, name) {
@@ -167,6 +180,7 @@ func hasOnly(o map[string]any, names ...string) bool {
 	return true
 }
 
+// checkEach checks each object of a list. what describes the list in an error.
 func checkEach(v any, what string, judge func(map[string]any) error) error {
 	list, ok := v.([]any)
 	if !ok {
@@ -184,6 +198,7 @@ func checkEach(v any, what string, judge func(map[string]any) error) error {
 	return nil
 }
 
+// checkIconName checks the name of an icon, a drawing or a reference to the data.
 func checkIconName(v any, words []string) error {
 	if o, ok := v.(map[string]any); ok {
 		if len(o) == 1 && isText(o["svgPath"]) || isPath(o) {
@@ -195,6 +210,11 @@ func checkIconName(v any, words []string) error {
 	return requireValue(slices.Contains(words, word), "the name of an icon of A2UI, as locationOn or payment")
 }
 
+// parseChildren returns the ids of children: a list, or a template that is repeated
+// for each element of a list in the data:
+//
+//	["a", "b"]
+//	{"componentId": "row", "path": "/items"}
 func parseChildren(v any) ([]string, error) {
 	if o, ok := v.(map[string]any); ok {
 		id, isID := o["componentId"].(string)
@@ -215,6 +235,7 @@ func parseChildren(v any) ([]string, error) {
 	return ids, nil
 }
 
+// parseTabs returns the ids of the children of tabs.
 func parseTabs(v any) ([]string, error) {
 	var ids []string
 	err := checkEach(v, "a list of {title, child}", func(o map[string]any) error {
@@ -231,6 +252,10 @@ func parseTabs(v any) ([]string, error) {
 	return ids, err
 }
 
+// checkAction checks an action: an event for the agent, or a function call:
+//
+//	{"event": {"name": "confirm", "context": {"id": {"path": "/id"}}}}
+//	{"functionCall": {"call": "openUrl", "args": {"url": "https://example.com"}}}
 func checkAction(v any) error {
 	o, _ := v.(map[string]any)
 	if len(o) != 1 {

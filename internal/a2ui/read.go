@@ -13,10 +13,11 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// InResult gives the surfaces that a tool's result brings: embedded resources
-// whose type is MimeType, with messages of any version. The error says what of
-// them cannot be shown; what can is given all the same.
+// InResult returns the surfaces in a tool's result: embedded resources with the
+// MIME type of A2UI and messages of any version. It returns the valid surfaces even
+// if the error names invalid ones.
 func InResult(result json.RawMessage) ([]Surface, error) {
+	// Most results have no surface; this avoids decoding them.
 	if !bytes.Contains(result, []byte("a2ui")) {
 		return nil, nil
 	}
@@ -57,11 +58,12 @@ func InResult(result json.RawMessage) ([]Surface, error) {
 	return out, errors.Join(errs...)
 }
 
-// Read makes surfaces of messages of any version: one message, or a list of
-// them, which are taken in their order. A list is no transaction: a message that
-// is bad is told in the error, and the others count. A surface that is broken in
-// the end is told too, and not given.
+// Read returns the surfaces that messages of any version produce: one message, or a
+// list that is applied in order. Messages are independent: an invalid one is named
+// in the error, and the others apply. A surface that is broken in the end is named
+// in the error too, and not returned.
 func Read(text []byte) ([]Surface, error) {
+	// Messages can replace components, so they may be larger than the surface.
 	if len(text) > 2*MostBytes {
 		return nil, fmt.Errorf("the messages have %d KiB; %d are the most", len(text)>>10, 2*MostBytes>>10)
 	}
@@ -98,24 +100,28 @@ func Read(text []byte) ([]Surface, error) {
 	return out, errors.Join(errs...)
 }
 
-// serverMessage is one to a client, of any version.
+// serverMessage is a message to a client, of any version.
 type serverMessage struct {
 	Version string `json:"version"`
-	Create  *struct {
+	// Create starts a surface; in v1.0 it has all of its content.
+	Create *struct {
 		Surface    string            `json:"surfaceId"`
 		Catalog    string            `json:"catalogId"`
 		Components []json.RawMessage `json:"components"`
 		Data       json.RawMessage   `json:"dataModel"`
 	} `json:"createSurface"`
+	// Update adds or replaces components.
 	Update *struct {
 		Surface    string            `json:"surfaceId"`
 		Components []json.RawMessage `json:"components"`
 	} `json:"updateComponents"`
+	// Data sets a value at a path of the data.
 	Data *struct {
 		Surface string          `json:"surfaceId"`
 		Path    string          `json:"path"`
 		Value   json.RawMessage `json:"value"`
 	} `json:"updateDataModel"`
+	// Delete removes a surface.
 	Delete *struct {
 		Surface string `json:"surfaceId"`
 	} `json:"deleteSurface"`
@@ -123,18 +129,20 @@ type serverMessage struct {
 	messageV08
 }
 
-// messageReader holds surfaces on their way.
+// messageReader applies messages and holds the surfaces that they build.
 type messageReader struct{ surfaces []*surfaceBuilder }
 
+// surfaceBuilder is a surface while messages change it.
 type surfaceBuilder struct {
 	id         string
 	catalogs   []string
 	components []json.RawMessage
-	index      map[string]int
+	index      map[string]int // position of a component, by id
 	data       any
-	root       string // of v0.8
+	root       string // id of the root in v0.8, which may have any name
 }
 
+// findSurface returns the surface with an id; nil if there is none.
 func (r *messageReader) findSurface(id string) *surfaceBuilder {
 	for _, b := range r.surfaces {
 		if b.id == id {
@@ -144,7 +152,7 @@ func (r *messageReader) findSurface(id string) *surfaceBuilder {
 	return nil
 }
 
-// openSurface gives a surface, new where there is none.
+// openSurface returns the surface with an id, and creates it if there is none.
 func (r *messageReader) openSurface(id string) *surfaceBuilder {
 	b := r.findSurface(id)
 	if b == nil {
@@ -154,16 +162,19 @@ func (r *messageReader) openSurface(id string) *surfaceBuilder {
 	return b
 }
 
+// deleteSurface deletes a surface, if it exists.
 func (r *messageReader) deleteSurface(id string) {
 	r.surfaces = slices.DeleteFunc(r.surfaces, func(b *surfaceBuilder) bool { return b.id == id })
 }
 
+// applyMessage applies one message.
 func (r *messageReader) applyMessage(raw json.RawMessage) error {
 	var m serverMessage
 	if err := strict.Unmarshal(raw, &m); err != nil {
 		return fmt.Errorf("it is no message of A2UI: %w", err)
 	}
 	switch {
+	// Creating a surface again starts anew.
 	case m.Create != nil:
 		r.deleteSurface(m.Create.Surface)
 		b := r.openSurface(m.Create.Surface)
@@ -185,14 +196,14 @@ func (r *messageReader) applyMessage(raw json.RawMessage) error {
 	return r.applyMessageV08(&m.messageV08)
 }
 
-// addCatalog notes a catalogue that the surface is of.
+// addCatalog records a catalog that the surface uses, unless it is the basic one.
 func (b *surfaceBuilder) addCatalog(id string) {
 	if id != "" && !slices.Contains(newBasicCatalog().Aliases, id) && id != BasicCatalog(V09) && !slices.Contains(b.catalogs, id) {
 		b.catalogs = append(b.catalogs, id)
 	}
 }
 
-// putComponents adds components; one of the same id is replaced.
+// putComponents adds components. A component replaces a former one of the same id.
 func (b *surfaceBuilder) putComponents(components []json.RawMessage) error {
 	for _, raw := range components {
 		var c map[string]json.RawMessage
@@ -206,12 +217,14 @@ func (b *surfaceBuilder) putComponents(components []json.RawMessage) error {
 		if strict.Unmarshal(rawOrNull(c["catalogId"]), &catalog) == nil {
 			b.addCatalog(catalog)
 		}
-		delete(c, "catalogId") // of v1.0; the surface says it here
+		delete(c, "catalogId") // of v1.0; here the surface names its catalogs
 		delete(c, "metadata")
 		text, err := json.Marshal(c)
 		if err != nil {
 			return err
 		}
+		// Checked here and not only at the end, to bound the memory of hostile
+		// messages.
 		if len(b.index) >= MostComponents {
 			return fmt.Errorf("a surface has %d components at most", MostComponents)
 		}
@@ -225,7 +238,7 @@ func (b *surfaceBuilder) putComponents(components []json.RawMessage) error {
 	return nil
 }
 
-// setData puts a value into the data. Without one, what is there goes.
+// setData sets the value at a path of the data. An absent value deletes it.
 func (b *surfaceBuilder) setData(path string, raw json.RawMessage) error {
 	var value any
 	if len(raw) > 0 {
@@ -242,9 +255,10 @@ func (b *surfaceBuilder) setData(path string, raw json.RawMessage) error {
 	return nil
 }
 
-// maxPathSteps is how deep a path may lead.
+// maxPathSteps bounds the depth of a path, and with it the recursion of setValueAt.
 const maxPathSteps = 64
 
+// splitPath splits a JSON Pointer into its unescaped steps.
 func splitPath(path string) ([]string, error) {
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -260,8 +274,8 @@ func splitPath(path string) ([]string, error) {
 	return steps, nil
 }
 
-// setValueAt gives v with another value at a place; nil takes away what is there.
-// What is missing on the way is made, as objects.
+// setValueAt returns v with another value at a path; nil deletes it. It creates
+// missing objects on the way.
 func setValueAt(v any, steps []string, value any) any {
 	if len(steps) == 0 {
 		return value
@@ -271,6 +285,8 @@ func setValueAt(v any, steps []string, value any) any {
 		switch {
 		case err == nil && i >= 0 && i < len(list):
 			list[i] = setValueAt(list[i], steps[1:], value)
+		// An index one behind the end appends. Others are ignored: filling a gap
+		// would let one message create a list of any length.
 		case err == nil && i == len(list):
 			list = append(list, setValueAt(nil, steps[1:], value))
 		}
@@ -288,7 +304,8 @@ func setValueAt(v any, steps []string, value any) any {
 	return o
 }
 
-// buildSurface is what came of it.
+// buildSurface returns the surface. A root of v0.8 with another id is put into a
+// column with the id root.
 func (b *surfaceBuilder) buildSurface() (Surface, error) {
 	s := Surface{ID: b.id, Catalogs: b.catalogs, Components: b.components}
 	if o, ok := b.data.(map[string]any); !ok || len(o) > 0 {
@@ -298,6 +315,7 @@ func (b *surfaceBuilder) buildSurface() (Surface, error) {
 		}
 		s.Data = text
 	}
+	// Later versions require the id root.
 	if _, ok := b.index[Root]; !ok && b.root != "" {
 		text, err := json.Marshal(map[string]any{"id": Root, "component": "Column", "children": []string{b.root}})
 		if err != nil {

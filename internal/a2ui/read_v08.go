@@ -8,17 +8,20 @@ import (
 	"strings"
 )
 
-// messageV08 is what messages of v0.8 hold.
+// messageV08 holds the messages of v0.8.
 type messageV08 struct {
+	// Surface adds or replaces components.
 	Surface *struct {
 		Surface    string         `json:"surfaceId"`
 		Components []componentV08 `json:"components"`
 	} `json:"surfaceUpdate"`
+	// Model sets a value at a path of the data.
 	Model *struct {
 		Surface  string     `json:"surfaceId"`
 		Path     string     `json:"path"`
 		Contents []entryV08 `json:"contents"`
 	} `json:"dataModelUpdate"`
+	// Begin names the root and starts the drawing.
 	Begin *struct {
 		Surface string `json:"surfaceId"`
 		Catalog string `json:"catalogId"`
@@ -26,12 +29,14 @@ type messageV08 struct {
 	} `json:"beginRendering"`
 }
 
+// componentV08 is a component of v0.8: its name is the only key of component.
 type componentV08 struct {
 	ID        string                     `json:"id"`
 	Weight    json.RawMessage            `json:"weight"`
 	Component map[string]json.RawMessage `json:"component"`
 }
 
+// entryV08 is a key of the data with a typed value.
 type entryV08 struct {
 	Key     string          `json:"key"`
 	Text    *string         `json:"valueString"`
@@ -40,6 +45,7 @@ type entryV08 struct {
 	Members []entryV08      `json:"valueMap"`
 }
 
+// applyMessageV08 applies a message of v0.8.
 func (r *messageReader) applyMessageV08(m *messageV08) error {
 	switch {
 	case m.Surface != nil:
@@ -70,6 +76,7 @@ func (r *messageReader) applyMessageV08(m *messageV08) error {
 	return errors.New("it creates, updates and deletes nothing")
 }
 
+// decodeEntries returns entries as an object.
 func decodeEntries(list []entryV08) map[string]any {
 	out := map[string]any{}
 	for _, e := range list {
@@ -87,7 +94,7 @@ func decodeEntries(list []entryV08) map[string]any {
 	return out
 }
 
-// flatten gives the component in the form of later versions.
+// flatten returns the component in the form of later versions.
 func (c *componentV08) flatten() (json.RawMessage, error) {
 	if len(c.Component) != 1 {
 		return nil, fmt.Errorf("the component %q is to have one kind", truncateText(c.ID))
@@ -118,7 +125,7 @@ func (c *componentV08) flatten() (json.RawMessage, error) {
 	return json.Marshal(out)
 }
 
-// renameFromV08 is the way back of rename08.
+// renameFromV08 is the inverse of renameToV08.
 func renameFromV08(component, property string, v any) (string, any, bool) {
 	switch component + "." + property {
 	case "Text.usageHint", "Image.usageHint":
@@ -127,6 +134,7 @@ func renameFromV08(component, property string, v any) (string, any, bool) {
 		if v == "scale-down" {
 			v = "scaleDown"
 		}
+	// Later versions do not have them; flatten evaluates the number of selections.
 	case "Image.altText", "MultipleChoice.maxAllowedSelections":
 		return "", nil, false
 	case "Row.distribution", "Column.distribution":
@@ -157,7 +165,7 @@ func renameFromV08(component, property string, v any) (string, any, bool) {
 	return property, v, true
 }
 
-// convertFromV08 gives a value of v0.8 as later versions write it.
+// convertFromV08 converts a value of v0.8 to the form of later versions.
 func convertFromV08(property string, v any) any {
 	if list, ok := v.([]any); ok && slices.Contains([]string{"tabs", "options"}, property) {
 		for _, one := range list {
@@ -180,6 +188,7 @@ func convertFromV08(property string, v any) any {
 	case o["template"] != nil:
 		t, _ := o["template"].(map[string]any)
 		return map[string]any{"componentId": t["componentId"], "path": t["dataBinding"]}
+	// v0.8 has no marker for actions, so the name of the property decides.
 	case isText(o["name"]) && strings.HasSuffix(strings.ToLower(property), "action"):
 		event := map[string]any{"name": o["name"]}
 		if list, ok := o["context"].([]any); ok {
@@ -197,8 +206,8 @@ func convertFromV08(property string, v any) any {
 	return unwrapLiteral(v)
 }
 
-// unwrapLiteral unwraps {"literalString": …} and the like. Where there is a path too,
-// the literal is what stands there at first: the path counts.
+// unwrapLiteral unwraps {"literalString": …} and the like. If there is a path too,
+// the literal is only an initial value, and the path counts.
 func unwrapLiteral(v any) any {
 	o, ok := v.(map[string]any)
 	if !ok {

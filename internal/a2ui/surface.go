@@ -9,13 +9,14 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// MimeType is what A2UI messages are in results of tools and in later versions.
+// MimeType is the MIME type of A2UI messages in results of tools, and of data parts
+// since v0.9.1.
 const MimeType = "application/a2ui+json"
 
-// Root is the id of the component that a surface is drawn from.
+// Root is the id of the component with which drawing starts.
 const Root = "root"
 
-// What a surface may hold.
+// Bounds of a surface.
 const (
 	MostComponents = 1000
 	MostBytes      = 512 << 10 // of components and data together
@@ -23,8 +24,18 @@ const (
 	maxIDLength    = 200
 )
 
-// Surface is interface that an agent answers with: components by id, in the flat
-// form of v0.9, and the data that they are bound to.
+// Surface is the interface that an agent answers with: components by id, in the
+// flat form of v0.9, and the data to which they are bound. An example:
+//
+//	{
+//	  "id": "greeting",
+//	  "components": [
+//	    {"id": "root", "component": "Column", "children": ["text", "ok"]},
+//	    {"id": "text", "component": "Text", "text": {"path": "/name"}},
+//	    {"id": "ok", "component": "Button", "child": "text", "action": {"event": {"name": "confirm"}}}
+//	  ],
+//	  "data": {"name": "Ada"}
+//	}
 type Surface struct {
 	ID         string            `json:"id"`                          // unique within a conversation; one with the same id replaces the former
 	Catalogs   []string          `json:"catalogs,omitempty"`          // ids of catalogues that its components are of, beside the basic one
@@ -32,7 +43,7 @@ type Surface struct {
 	Data       json.RawMessage   `json:"data,omitempty"`              // a JSON object
 }
 
-// Size is how much there is to keep and to send, in bytes.
+// Size returns the number of bytes to store and send.
 func (s *Surface) Size() int {
 	size := len(s.ID) + len(s.Data)
 	for _, c := range s.Components {
@@ -41,13 +52,14 @@ func (s *Surface) Size() int {
 	return size
 }
 
-// Put adds a surface to a list; the former one of the same id goes.
+// Put returns the list with a surface added. It replaces a surface of the same id.
 func Put(list []Surface, s Surface) []Surface {
 	list = slices.DeleteFunc(slices.Clone(list), func(one Surface) bool { return one.ID == s.ID })
 	return append(list, s)
 }
 
-// Describe says in a sentence what a surface is, for who cannot see it.
+// Describe returns a sentence about the surface, for models and clients that read
+// only text.
 func (s *Surface) Describe() string {
 	var names []string
 	for _, raw := range s.Components {
@@ -59,12 +71,13 @@ func (s *Surface) Describe() string {
 	return fmt.Sprintf("(an interface was shown: %s, of %s)", s.ID, strings.Join(names, ", "))
 }
 
-// component is one of a surface, taken apart.
+// component is a parsed component of a surface.
 type component struct {
 	id, name string
-	props    map[string]json.RawMessage // all but id and component
+	props    map[string]json.RawMessage // without id and component
 }
 
+// parseComponent parses a component and rejects duplicate names.
 func parseComponent(raw json.RawMessage) (component, error) {
 	var c component
 	if err := strict.Unmarshal(raw, &c.props); err != nil {
@@ -79,6 +92,7 @@ func parseComponent(raw json.RawMessage) (component, error) {
 	return c, nil
 }
 
+// rawOrNull returns null for an absent value, so that it can be decoded.
 func rawOrNull(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("null")
@@ -86,17 +100,17 @@ func rawOrNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Grade says how bad a problem is.
+// Grade is the severity of a problem.
 type Grade string
 
 // Grades.
 const (
 	Broken  Grade = "broken"  // the surface cannot be drawn
-	Wrong   Grade = "wrong"   // a component is not as its catalogue has it
-	Unknown Grade = "unknown" // nobody knows the component: a placeholder stands for it
+	Wrong   Grade = "wrong"   // a component violates its catalog
+	Unknown Grade = "unknown" // no catalog has the component: clients draw a placeholder
 )
 
-// Problem is something that is not right with a surface.
+// Problem is a defect of a surface.
 type Problem struct {
 	Grade     Grade  `json:"grade"`
 	Component string `json:"component,omitempty"` // its id
@@ -104,6 +118,7 @@ type Problem struct {
 	Text      string `json:"text"`
 }
 
+// String returns the problem with its place, as component.property: text.
 func (p Problem) String() string {
 	where := ""
 	if p.Component != "" {
@@ -116,8 +131,8 @@ func (p Problem) String() string {
 	return where + p.Text
 }
 
-// Fault gives the first of some problems that is of one of the grades, as an
-// error about the surface; nil where there is none.
+// Fault returns the first problem of one of the grades as an error; nil if there is
+// none.
 func (s *Surface) Fault(problems []Problem, grades ...Grade) error {
 	for _, p := range problems {
 		if slices.Contains(grades, p.Grade) {
@@ -127,8 +142,8 @@ func (s *Surface) Fault(problems []Problem, grades ...Grade) error {
 	return nil
 }
 
-// Check says what is not right with a surface: ids, references, sizes, and each
-// component by its catalogue. known is nil for those of Builtin.
+// Check returns the problems of a surface: ids, references, sizes, and each
+// component compared with its catalog. A nil known means Builtin.
 func (s *Surface) Check(known *Catalogs) []Problem {
 	if known == nil {
 		known = Builtin()
@@ -138,6 +153,7 @@ func (s *Surface) Check(known *Catalogs) []Problem {
 	return c.problems
 }
 
+// surfaceCheck is the state of one Check.
 type surfaceCheck struct {
 	known    *Catalogs
 	surface  *Surface
@@ -145,10 +161,13 @@ type surfaceCheck struct {
 	problems []Problem
 }
 
+// addProblem adds a problem.
 func (c *surfaceCheck) addProblem(g Grade, id, property, text string, args ...any) {
 	c.problems = append(c.problems, Problem{g, id, property, fmt.Sprintf(text, args...)})
 }
 
+// checkSurface checks the surface. It stops early if the surface is too large, so
+// that a hostile surface costs little.
 func (c *surfaceCheck) checkSurface() {
 	s := c.surface
 	if s.ID == "" || len(s.ID) > maxIDLength {
@@ -162,6 +181,8 @@ func (c *surfaceCheck) checkSurface() {
 		c.addProblem(Broken, "", "", "it has %d components; %d are the most", len(s.Components), MostComponents)
 		return
 	}
+	// Parsers disagree on duplicate names, so a surface with one could show
+	// something else than was checked.
 	if len(s.Data) > 0 {
 		var data map[string]json.RawMessage
 		if err := strict.Unmarshal(s.Data, &data); err != nil || data == nil {
@@ -184,6 +205,8 @@ func (c *surfaceCheck) checkSurface() {
 	if _, ok := c.byID[Root]; !ok {
 		c.addProblem(Broken, "", "", "no component has the id %q, so there is nothing to begin with", Root)
 	}
+	// References are checked after all components are known: children may be listed
+	// before or after their parents.
 	refs := map[string][]string{}
 	for _, raw := range s.Components {
 		if one, err := parseComponent(raw); err == nil {
@@ -193,7 +216,8 @@ func (c *surfaceCheck) checkSurface() {
 	c.checkTree(refs)
 }
 
-// checkComponent judges one, and gives the ids of those that it holds.
+// checkComponent checks a component and returns the ids of its children. An unknown
+// component has no known children.
 func (c *surfaceCheck) checkComponent(one component) []string {
 	kind, catalog, ok := c.known.Component(one.name)
 	if !ok {
@@ -224,25 +248,27 @@ func (c *surfaceCheck) checkComponent(one component) []string {
 		}
 		refs = append(refs, found...)
 	}
+	// checkComponent has removed the properties that it knows.
 	for _, name := range sortedKeys(one.props) {
 		c.addProblem(Wrong, one.id, name, "%s has no such property", one.name)
 	}
 	return refs
 }
 
-// checkTree looks for components that are within themselves, too deep, or drawn too
-// often: each reference draws what it is to.
+// checkTree finds components that contain themselves, are nested too deeply or are
+// drawn too often. A component is drawn once per reference, so a few components
+// that refer to each other can describe a tree of exponential size.
 func (c *surfaceCheck) checkTree(refs map[string][]string) {
 	const entered = -1
-	drawn := map[string]int{} // how many components each draws
-	tall := map[string]int{}  // how many are within each other, the component itself included
+	drawn := map[string]int{} // number of components that each one draws
+	tall := map[string]int{}  // height of the tree below each one, itself included
 	var enter func(id string, depth int) bool
 	enter = func(id string, depth int) bool {
 		switch {
 		case drawn[id] == entered:
 			c.addProblem(Broken, id, "", "it is within itself")
 			return false
-		case drawn[id] > 0: // from elsewhere it may be deeper than it was
+		case drawn[id] > 0: // reached again, possibly at a greater depth
 			if depth+tall[id]-1 > maxDepth {
 				c.addProblem(Broken, id, "", "what it holds is more than %d components deep", maxDepth)
 				return false
@@ -252,6 +278,8 @@ func (c *surfaceCheck) checkTree(refs map[string][]string) {
 			c.addProblem(Broken, id, "", "it is more than %d components deep", maxDepth)
 			return false
 		}
+		// Each component is visited once. Its size and height are enough when it is
+		// reached again, so the check takes linear time for any surface.
 		drawn[id] = entered
 		sum, most := 1, 0
 		for _, child := range refs[id] {
@@ -267,6 +295,8 @@ func (c *surfaceCheck) checkTree(refs map[string][]string) {
 		drawn[id], tall[id] = sum, most+1
 		return true
 	}
+	// Components that the root does not reach are checked too: a later update can
+	// connect them.
 	for _, id := range append([]string{Root}, sortedKeys(refs)...) {
 		if !enter(id, 1) {
 			return
@@ -274,6 +304,7 @@ func (c *surfaceCheck) checkTree(refs map[string][]string) {
 	}
 }
 
+// sortedKeys returns the keys of a map in order, for deterministic results.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
