@@ -10,8 +10,6 @@ const (
 	RunStarted       Type = "RUN_STARTED"
 	RunFinished      Type = "RUN_FINISHED"
 	RunError         Type = "RUN_ERROR"
-	StepStarted      Type = "STEP_STARTED"
-	StepFinished     Type = "STEP_FINISHED"
 	TextStart        Type = "TEXT_MESSAGE_START"
 	TextContent      Type = "TEXT_MESSAGE_CONTENT"
 	TextEnd          Type = "TEXT_MESSAGE_END"
@@ -48,7 +46,6 @@ type Event struct {
 	ParentSubagentRunID string `json:"parentSubagentRunId,omitempty"`
 	ParentToolCallID    string `json:"parentToolCallId,omitempty"`
 	Name                string `json:"name,omitempty"` // of a subagent, a speaker or a custom event
-	StepName            string `json:"stepName,omitempty"`
 
 	MessageID       string  `json:"messageId,omitempty"`
 	ParentMessageID string  `json:"parentMessageId,omitempty"`

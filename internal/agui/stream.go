@@ -41,17 +41,6 @@ func (s *Stream) Say(id, text string) {
 	s.send(Event{Type: TextEnd, MessageID: id})
 }
 
-// Custom is an event of our own.
-func (s *Stream) Custom(name string, value any) { s.custom("", name, value) }
-
-func (s *Stream) custom(subagent, name string, value any) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return // values are ours: structs of texts
-	}
-	s.send(Event{Type: Custom, SubagentRunID: subagent, Name: name, Value: text})
-}
-
 // Finish ends the run well; Fail ends it badly. One of them comes last.
 func (s *Stream) Finish(o Outcome, u Usage) {
 	s.endParts()
@@ -85,7 +74,6 @@ type Part struct {
 	text    string          // the message that is open
 	thought string          // likewise
 	calls   map[string]bool // likewise
-	step    string          // likewise
 	ended   bool
 }
 
@@ -193,16 +181,12 @@ func (p *Part) Activity(message, kind string, content any) {
 }
 
 // Custom is an event of our own.
-func (p *Part) Custom(name string, value any) { p.s.custom(p.id, name, value) }
-
-// Step says which step the agent is at; "" is none any more.
-func (p *Part) Step(name string) {
-	if p.step != "" {
-		p.send(Event{Type: StepFinished, StepName: p.step})
+func (p *Part) Custom(name string, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return // values are ours: structs of texts
 	}
-	if p.step = name; name != "" {
-		p.send(Event{Type: StepStarted, StepName: name})
-	}
+	p.send(Event{Type: Custom, Name: name, Value: text})
 }
 
 // Finish ends the agent's part; it is done once.
@@ -228,7 +212,6 @@ func (p *Part) close() bool {
 	for _, id := range slices.Sorted(maps.Keys(p.calls)) {
 		p.EndCall(id)
 	}
-	p.Step("")
 	p.ended = true
 	return true
 }
