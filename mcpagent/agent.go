@@ -50,11 +50,11 @@ type HTTPOptions struct {
 	EventStore mcp.EventStore
 }
 
-// modern is the first version of MCP without sessions.
-const modern = "2026-07-28"
+// firstSessionlessVersion is the first version of MCP without sessions.
+const firstSessionlessVersion = "2026-07-28"
 
-// handler serves an agent's server.
-func (o HTTPOptions) handler(s *mcp.Server) http.Handler {
+// newHandler serves an agent's server.
+func (o HTTPOptions) newHandler(s *mcp.Server) http.Handler {
 	get := func(*http.Request) *mcp.Server { return s }
 	stateless := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true, Logger: o.Logger, MaxRequestBodyBytes: maxBody,
@@ -65,7 +65,7 @@ func (o HTTPOptions) handler(s *mcp.Server) http.Handler {
 			SessionTimeout: o.SessionTimeout, EventStore: o.EventStore, Logger: o.Logger, MaxRequestBodyBytes: maxBody,
 		})
 		all = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Mcp-Protocol-Version") >= modern {
+			if r.Header.Get("Mcp-Protocol-Version") >= firstSessionlessVersion {
 				stateless.ServeHTTP(w, r)
 				return
 			}
@@ -99,7 +99,7 @@ func New(name string, o Options) *Agent {
 		o.Now = time.Now
 	}
 	a := &Agent{opts: o, server: mcp.NewServer(&mcp.Implementation{Name: name, Version: o.Version}, nil)}
-	a.http = o.HTTP.handler(a.server)
+	a.http = o.HTTP.newHandler(a.server)
 	return a
 }
 
@@ -160,7 +160,7 @@ const maxBody = 4 << 20
 
 // ServeHTTP lets in who shows the token, and calls of tools that are signed.
 func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !a.known(r) {
+	if !a.isAuthorized(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(w, "the token is missing or another", http.StatusUnauthorized)
 		return
@@ -186,7 +186,7 @@ func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.http.ServeHTTP(w, r)
 }
 
-func (a *Agent) known(r *http.Request) bool {
+func (a *Agent) isAuthorized(r *http.Request) bool {
 	if a.opts.Token == "" {
 		return true
 	}

@@ -30,7 +30,7 @@ func Supported(caps *mcp.ClientCapabilities) bool {
 		return false
 	}
 	data, err := json.Marshal(caps.Extensions)
-	return err == nil && supports(data)
+	return err == nil && supportsApps(data)
 }
 
 // ParseSupport is [Supported] for the capabilities as a client wrote them.
@@ -38,14 +38,14 @@ func ParseSupport(capabilities json.RawMessage) bool {
 	var in struct {
 		Extensions json.RawMessage `json:"extensions"`
 	}
-	return read(capabilities, &in) == nil && supports(in.Extensions)
+	return decodeStrict(capabilities, &in) == nil && supportsApps(in.Extensions)
 }
 
-func supports(extensions json.RawMessage) bool {
+func supportsApps(extensions json.RawMessage) bool {
 	var in struct {
 		UI ClientCapabilities `json:"io.modelcontextprotocol/ui"`
 	}
-	return len(extensions) > 0 && read(extensions, &in) == nil && slices.ContainsFunc(in.UI.MIMETypes, IsApp)
+	return len(extensions) > 0 && decodeStrict(extensions, &in) == nil && slices.ContainsFunc(in.UI.MIMETypes, IsApp)
 }
 
 // Experimental are capabilities that are not in the specification, by name.

@@ -53,13 +53,13 @@ type HostContext struct {
 // MarshalJSON writes Extra beside the fields.
 func (c HostContext) MarshalJSON() ([]byte, error) {
 	type plain HostContext
-	return write(plain(c))
+	return encodeDeterministic(plain(c))
 }
 
 // UnmarshalJSON reads what has no field into Extra.
 func (c *HostContext) UnmarshalJSON(data []byte) error {
 	type plain HostContext
-	return read(data, (*plain)(c))
+	return decodeStrict(data, (*plain)(c))
 }
 
 // ToolInfo is the call that the View was opened for.

@@ -51,10 +51,10 @@ func (c *CSP) Allowed() *CSP {
 		return nil
 	}
 	return &CSP{
-		ConnectDomains:  valid(c.ConnectDomains),
-		ResourceDomains: valid(c.ResourceDomains),
-		FrameDomains:    valid(c.FrameDomains),
-		BaseURIDomains:  valid(c.BaseURIDomains),
+		ConnectDomains:  keepValidSources(c.ConnectDomains),
+		ResourceDomains: keepValidSources(c.ResourceDomains),
+		FrameDomains:    keepValidSources(c.FrameDomains),
+		BaseURIDomains:  keepValidSources(c.BaseURIDomains),
 	}
 }
 
@@ -81,7 +81,7 @@ func (p Policy) Header(c *CSP) string {
 	if c == nil {
 		c = &CSP{}
 	}
-	resources := valid(c.ResourceDomains)
+	resources := keepValidSources(c.ResourceDomains)
 	script := []string{"'self'", "'unsafe-inline'"}
 	if p.Eval {
 		script = append(script, "'unsafe-eval'", "'wasm-unsafe-eval'")
@@ -105,16 +105,16 @@ func (p Policy) Header(c *CSP) string {
 	directive("font-src", local, resources...)
 	directive("media-src", local, resources...)
 	directive("worker-src", []string{"'self'", "blob:"})
-	directive("connect-src", orElse(valid(c.ConnectDomains), "'none'"))
-	directive("frame-src", orElse(valid(c.FrameDomains), "'none'"))
-	directive("base-uri", orElse(valid(c.BaseURIDomains), "'self'"))
+	directive("connect-src", sourcesOr(keepValidSources(c.ConnectDomains), "'none'"))
+	directive("frame-src", sourcesOr(keepValidSources(c.FrameDomains), "'none'"))
+	directive("base-uri", sourcesOr(keepValidSources(c.BaseURIDomains), "'self'"))
 	directive("object-src", []string{"'none'"})
 	directive("form-action", []string{"'none'"})
-	directive("frame-ancestors", orElse(valid(p.FrameAncestors), "'none'"))
+	directive("frame-ancestors", sourcesOr(keepValidSources(p.FrameAncestors), "'none'"))
 	if p.Opaque {
 		directive("sandbox", []string{"allow-scripts", "allow-forms"})
 	}
-	if reportPath.MatchString(p.ReportURI) || checkSource(p.ReportURI) == nil {
+	if reportPathPattern.MatchString(p.ReportURI) || checkSource(p.ReportURI) == nil {
 		directive("report-uri", []string{p.ReportURI})
 	}
 	return b.String()
@@ -128,7 +128,7 @@ func (c *CSP) ConnectionAllowlist() string {
 	if c != nil {
 		seen := map[string]bool{}
 		for _, list := range [][]string{c.ConnectDomains, c.ResourceDomains, c.FrameDomains, c.BaseURIDomains} {
-			for _, s := range valid(list) {
+			for _, s := range keepValidSources(list) {
 				scheme, rest, _ := strings.Cut(s, "://")
 				host, _, _ := strings.Cut(rest, "/")
 				if origin := scheme + "://" + host; !seen[origin] {
@@ -142,14 +142,14 @@ func (c *CSP) ConnectionAllowlist() string {
 	return b.String()
 }
 
-func orElse(sources []string, keyword string) []string {
+func sourcesOr(sources []string, keyword string) []string {
 	if len(sources) == 0 {
 		return []string{keyword}
 	}
 	return sources
 }
 
-func valid(sources []string) []string {
+func keepValidSources(sources []string) []string {
 	if sources == nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func valid(sources []string) []string {
 // line end must not hide behind one.
 var sourcePattern = regexp.MustCompile(`\A(https?|wss?)://(\*\.)?([A-Za-z0-9.-]+)(?::([0-9]{1,5}|\*))?(/[A-Za-z0-9._~%/@:+=!&-]*)?\z`)
 
-var reportPath = regexp.MustCompile(`\A/[A-Za-z0-9._~/-]*\z`)
+var reportPathPattern = regexp.MustCompile(`\A/[A-Za-z0-9._~/-]*\z`)
 
 func checkSource(s string) error {
 	if len(s) > maxSourceLength {

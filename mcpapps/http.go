@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// modern is the first version of MCP without sessions.
-const modern = "2026-07-28"
+// firstSessionlessVersion is the first version of MCP without sessions.
+const firstSessionlessVersion = "2026-07-28"
 
 // DefaultSessionTimeout is after how long an idle session is closed, unless
 // [HTTPOptions] say otherwise.
@@ -61,7 +61,7 @@ func HTTPHandler(s *mcp.Server, o HTTPOptions) http.Handler {
 		Stateless: true, PropagateRequestCancellation: true, Logger: o.Logger, MaxRequestBodyBytes: o.MaxBody,
 	})
 	both := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Mcp-Protocol-Version") >= modern {
+		if r.Header.Get("Mcp-Protocol-Version") >= firstSessionlessVersion {
 			stateless.ServeHTTP(w, r)
 			return
 		}

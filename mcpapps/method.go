@@ -87,58 +87,58 @@ func Lookup(from Party, name string) (Method, bool) {
 // and the part of MCP that View and host speak with one another.
 func Methods() []Method {
 	return []Method{
-		request[InitializeParams, InitializeResult](PartyView, MethodInitialize),
-		request[OpenLinkParams, Outcome](PartyView, MethodOpenLink),
-		request[DownloadFileParams, Outcome](PartyView, MethodDownloadFile),
-		request[MessageParams, Outcome](PartyView, MethodMessage),
-		request[UpdateModelContextParams, OpenResult](PartyView, MethodUpdateModelContext),
-		request[RequestDisplayModeParams, RequestDisplayModeResult](PartyView, MethodRequestDisplayMode),
-		request[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyView, "tools/call"),
-		request[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyView, "tools/list"),
-		request[Core[mcp.ReadResourceParams], Core[mcp.ReadResourceResult]](PartyView, "resources/read"),
-		request[Core[mcp.ListResourcesParams], Core[mcp.ListResourcesResult]](PartyView, "resources/list"),
-		request[Core[mcp.ListResourceTemplatesParams], Core[mcp.ListResourceTemplatesResult]](PartyView, "resources/templates/list"),
-		request[Core[mcp.ListPromptsParams], Core[mcp.ListPromptsResult]](PartyView, "prompts/list"),
-		request[Core[mcp.CreateMessageWithToolsParams], Core[mcp.CreateMessageWithToolsResult]](PartyView, "sampling/createMessage"), //nolint:staticcheck // MCP gives it up, Views still ask
-		request[Core[mcp.PingParams], OpenResult](PartyView, "ping"),
-		note[None](PartyView, PartyHost, NoteInitialized),
-		note[SizeChangedParams](PartyView, PartyHost, NoteSizeChanged),
-		note[None](PartyView, PartyHost, NoteRequestTeardown),
-		note[Core[mcp.LoggingMessageParams]](PartyView, PartyHost, "notifications/message"), //nolint:staticcheck // MCP gives it up, Views still log
-		note[Core[mcp.ToolListChangedParams]](PartyView, PartyHost, "notifications/tools/list_changed"),
+		newRequest[InitializeParams, InitializeResult](PartyView, MethodInitialize),
+		newRequest[OpenLinkParams, Outcome](PartyView, MethodOpenLink),
+		newRequest[DownloadFileParams, Outcome](PartyView, MethodDownloadFile),
+		newRequest[MessageParams, Outcome](PartyView, MethodMessage),
+		newRequest[UpdateModelContextParams, OpenResult](PartyView, MethodUpdateModelContext),
+		newRequest[RequestDisplayModeParams, RequestDisplayModeResult](PartyView, MethodRequestDisplayMode),
+		newRequest[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyView, "tools/call"),
+		newRequest[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyView, "tools/list"),
+		newRequest[Core[mcp.ReadResourceParams], Core[mcp.ReadResourceResult]](PartyView, "resources/read"),
+		newRequest[Core[mcp.ListResourcesParams], Core[mcp.ListResourcesResult]](PartyView, "resources/list"),
+		newRequest[Core[mcp.ListResourceTemplatesParams], Core[mcp.ListResourceTemplatesResult]](PartyView, "resources/templates/list"),
+		newRequest[Core[mcp.ListPromptsParams], Core[mcp.ListPromptsResult]](PartyView, "prompts/list"),
+		newRequest[Core[mcp.CreateMessageWithToolsParams], Core[mcp.CreateMessageWithToolsResult]](PartyView, "sampling/createMessage"), //nolint:staticcheck // MCP gives it up, Views still ask
+		newRequest[Core[mcp.PingParams], OpenResult](PartyView, "ping"),
+		newNotification[None](PartyView, PartyHost, NoteInitialized),
+		newNotification[SizeChangedParams](PartyView, PartyHost, NoteSizeChanged),
+		newNotification[None](PartyView, PartyHost, NoteRequestTeardown),
+		newNotification[Core[mcp.LoggingMessageParams]](PartyView, PartyHost, "notifications/message"), //nolint:staticcheck // MCP gives it up, Views still log
+		newNotification[Core[mcp.ToolListChangedParams]](PartyView, PartyHost, "notifications/tools/list_changed"),
 
-		request[ResourceTeardownParams, OpenResult](PartyHost, MethodResourceTeardown),
-		request[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyHost, "tools/call"),
-		request[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyHost, "tools/list"),
-		request[Core[mcp.PingParams], OpenResult](PartyHost, "ping"),
-		note[ToolInputParams](PartyHost, PartyView, NoteToolInput),
-		note[ToolInputParams](PartyHost, PartyView, NoteToolInputPartial),
-		note[Core[mcp.CallToolResult]](PartyHost, PartyView, NoteToolResult),
-		note[ToolCancelledParams](PartyHost, PartyView, NoteToolCancelled),
-		note[HostContext](PartyHost, PartyView, NoteHostContextChanged),
-		note[Core[mcp.ToolListChangedParams]](PartyHost, PartyView, "notifications/tools/list_changed"),
-		note[Core[mcp.ResourceListChangedParams]](PartyHost, PartyView, "notifications/resources/list_changed"),
-		note[Core[mcp.PromptListChangedParams]](PartyHost, PartyView, "notifications/prompts/list_changed"),
+		newRequest[ResourceTeardownParams, OpenResult](PartyHost, MethodResourceTeardown),
+		newRequest[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyHost, "tools/call"),
+		newRequest[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyHost, "tools/list"),
+		newRequest[Core[mcp.PingParams], OpenResult](PartyHost, "ping"),
+		newNotification[ToolInputParams](PartyHost, PartyView, NoteToolInput),
+		newNotification[ToolInputParams](PartyHost, PartyView, NoteToolInputPartial),
+		newNotification[Core[mcp.CallToolResult]](PartyHost, PartyView, NoteToolResult),
+		newNotification[ToolCancelledParams](PartyHost, PartyView, NoteToolCancelled),
+		newNotification[HostContext](PartyHost, PartyView, NoteHostContextChanged),
+		newNotification[Core[mcp.ToolListChangedParams]](PartyHost, PartyView, "notifications/tools/list_changed"),
+		newNotification[Core[mcp.ResourceListChangedParams]](PartyHost, PartyView, "notifications/resources/list_changed"),
+		newNotification[Core[mcp.PromptListChangedParams]](PartyHost, PartyView, "notifications/prompts/list_changed"),
 
-		note[None](PartyProxy, PartyHost, NoteSandboxProxyReady),
-		note[SandboxResourceReadyParams](PartyHost, PartyProxy, NoteSandboxResourceReady),
+		newNotification[None](PartyProxy, PartyHost, NoteSandboxProxyReady),
+		newNotification[SandboxResourceReadyParams](PartyHost, PartyProxy, NoteSandboxResourceReady),
 	}
 }
 
-func request[P, R any](from Party, name string) Method {
+func newRequest[P, R any](from Party, name string) Method {
 	to := PartyHost
 	if from == PartyHost {
 		to = PartyView
 	}
-	return Method{Name: name, From: from, To: to, Request: true, params: decode[P], result: decode[R]}
+	return Method{Name: name, From: from, To: to, Request: true, params: decodeParams[P], result: decodeParams[R]}
 }
 
-func note[P any](from, to Party, name string) Method {
-	return Method{Name: name, From: from, To: to, params: decode[P]}
+func newNotification[P any](from, to Party, name string) Method {
+	return Method{Name: name, From: from, To: to, params: decodeParams[P]}
 }
 
-// decode reads data into a new T and asks T whether all that it needs is there.
-func decode[T any](data json.RawMessage) (any, error) {
+// decodeParams reads data into a new T and asks T whether all that it needs is there.
+func decodeParams[T any](data json.RawMessage) (any, error) {
 	v := new(T)
 	if len(data) == 0 {
 		data = []byte("{}")
@@ -146,11 +146,11 @@ func decode[T any](data json.RawMessage) (any, error) {
 	if !isObject(data) {
 		return nil, fmt.Errorf("an object is wanted, not %.20q", data)
 	}
-	if err := read(data, v); err != nil {
+	if err := decodeStrict(data, v); err != nil {
 		return nil, err
 	}
-	if c, ok := any(v).(interface{ check() error }); ok {
-		if err := c.check(); err != nil {
+	if c, ok := any(v).(interface{ checkParams() error }); ok {
+		if err := c.checkParams(); err != nil {
 			return nil, err
 		}
 	}

@@ -17,7 +17,7 @@ type InitializeParams struct {
 	ProtocolVersion string             `json:"protocolVersion"`
 }
 
-func (p *InitializeParams) check() error {
+func (p *InitializeParams) checkParams() error {
 	if p.AppInfo.Name == "" || p.ProtocolVersion == "" {
 		return errors.New("appInfo with a name, and protocolVersion, are required")
 	}
@@ -37,13 +37,13 @@ type InitializeResult struct {
 // MarshalJSON writes Extra beside the fields.
 func (r InitializeResult) MarshalJSON() ([]byte, error) {
 	type plain InitializeResult
-	return write(plain(r))
+	return encodeDeterministic(plain(r))
 }
 
 // UnmarshalJSON reads what has no field into Extra.
 func (r *InitializeResult) UnmarshalJSON(data []byte) error {
 	type plain InitializeResult
-	return read(data, (*plain)(r))
+	return decodeStrict(data, (*plain)(r))
 }
 
 // OpenLinkParams ask the host to open a link.
@@ -51,7 +51,7 @@ type OpenLinkParams struct {
 	URL string `json:"url"`
 }
 
-func (p *OpenLinkParams) check() error {
+func (p *OpenLinkParams) checkParams() error {
 	if p.URL == "" {
 		return errors.New("url is required")
 	}
@@ -64,7 +64,7 @@ type DownloadFileParams struct {
 	Contents []Block `json:"contents"`
 }
 
-func (p *DownloadFileParams) check() error {
+func (p *DownloadFileParams) checkParams() error {
 	for i, b := range p.Contents {
 		if kind := b.Type(); kind != "resource" && kind != "resource_link" {
 			return fmt.Errorf("contents[%d] is neither a resource nor a link to one, but %q", i, kind)
@@ -79,7 +79,7 @@ type MessageParams struct {
 	Content Blocks `json:"content"`
 }
 
-func (p *MessageParams) check() error {
+func (p *MessageParams) checkParams() error {
 	if p.Role != "user" {
 		return fmt.Errorf(`role is "user", not %q`, p.Role)
 	}
@@ -96,13 +96,13 @@ type Outcome struct {
 // MarshalJSON writes Extra beside the field.
 func (o Outcome) MarshalJSON() ([]byte, error) {
 	type plain Outcome
-	return write(plain(o))
+	return encodeDeterministic(plain(o))
 }
 
 // UnmarshalJSON reads what has no field into Extra.
 func (o *Outcome) UnmarshalJSON(data []byte) error {
 	type plain Outcome
-	return read(data, (*plain)(o))
+	return decodeStrict(data, (*plain)(o))
 }
 
 // UpdateModelContextParams replace what the model is told of the View.
@@ -116,7 +116,7 @@ type RequestDisplayModeParams struct {
 	Mode DisplayMode `json:"mode"`
 }
 
-func (p *RequestDisplayModeParams) check() error {
+func (p *RequestDisplayModeParams) checkParams() error {
 	switch p.Mode {
 	case Inline, Fullscreen, PIP:
 		return nil
@@ -134,13 +134,13 @@ type RequestDisplayModeResult struct {
 // MarshalJSON writes Extra beside the field.
 func (r RequestDisplayModeResult) MarshalJSON() ([]byte, error) {
 	type plain RequestDisplayModeResult
-	return write(plain(r))
+	return encodeDeterministic(plain(r))
 }
 
 // UnmarshalJSON reads what has no field into Extra.
 func (r *RequestDisplayModeResult) UnmarshalJSON(data []byte) error {
 	type plain RequestDisplayModeResult
-	return read(data, (*plain)(r))
+	return decodeStrict(data, (*plain)(r))
 }
 
 // SizeChangedParams say how large the View's content is now, in pixels.

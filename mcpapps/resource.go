@@ -23,7 +23,7 @@ type CSP struct {
 // UnmarshalJSON reads names by their exact case, whoever decodes.
 func (c *CSP) UnmarshalJSON(data []byte) error {
 	type plain CSP
-	return read(data, (*plain)(c))
+	return decodeStrict(data, (*plain)(c))
 }
 
 // Permissions are the features of a browser that a page asks for.
@@ -37,7 +37,7 @@ type Permissions struct {
 // UnmarshalJSON reads names by their exact case, whoever decodes.
 func (p *Permissions) UnmarshalJSON(data []byte) error {
 	type plain Permissions
-	return read(data, (*plain)(p))
+	return decodeStrict(data, (*plain)(p))
 }
 
 // Allow is the value of an iframe's allow attribute that grants p; "" when it
@@ -69,7 +69,7 @@ type ResourceMeta struct {
 // UnmarshalJSON reads names by their exact case, whoever decodes.
 func (m *ResourceMeta) UnmarshalJSON(data []byte) error {
 	type plain ResourceMeta
-	return read(data, (*plain)(m))
+	return decodeStrict(data, (*plain)(m))
 }
 
 // ParseResourceMeta reads a page's metadata from the _meta of its entry in
@@ -84,14 +84,14 @@ func ParseResourceMeta(listed, content json.RawMessage) (ResourceMeta, error) {
 		var in struct {
 			UI json.RawMessage `json:"ui"`
 		}
-		if err := read(meta, &in); err != nil {
+		if err := decodeStrict(meta, &in); err != nil {
 			return ResourceMeta{}, fmt.Errorf("mcpapps: _meta of a page: %w", err)
 		}
 		if len(in.UI) == 0 || string(in.UI) == "null" {
 			continue
 		}
 		var m ResourceMeta
-		if err := read(in.UI, &m); err != nil {
+		if err := decodeStrict(in.UI, &m); err != nil {
 			return ResourceMeta{}, fmt.Errorf("mcpapps: _meta.ui of a page: %w", err)
 		}
 		return m, nil
@@ -125,7 +125,7 @@ func ParsePage(uri string, result, listed json.RawMessage) (Page, error) {
 			Meta     json.RawMessage `json:"_meta"`
 		} `json:"contents"`
 	}
-	if err := read(result, &in); err != nil {
+	if err := decodeStrict(result, &in); err != nil {
 		return Page{}, fmt.Errorf("mcpapps: %s: the answer to resources/read cannot be read: %w", uri, err)
 	}
 	for _, c := range in.Contents {

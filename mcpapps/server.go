@@ -31,7 +31,7 @@ func New(s *mcp.Server) (*Server, error) {
 	if s == nil {
 		return nil, errors.New("mcpapps: New needs a server")
 	}
-	s.AddReceivingMiddleware(announce, hide)
+	s.AddReceivingMiddleware(announceExtension, hideAppTools)
 	return &Server{mcp: s, views: map[string]*View{}, tools: map[string]bool{}}, nil
 }
 
@@ -43,15 +43,15 @@ func (s *Server) AddView(v *View) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.checkAddress(v); err != nil {
+	if err := s.checkUniqueURI(v); err != nil {
 		return err
 	}
 	s.addView(v)
 	return nil
 }
 
-// pageLimit bounds how long a page may take to be read when it is added.
-const pageLimit = 10 * time.Second
+// pageReadTimeout bounds how long a page may take to be read when it is added.
+const pageReadTimeout = 10 * time.Second
 
 // checkPage says what is wrong with a View and its page.
 func checkPage(v *View) error {
@@ -61,14 +61,14 @@ func checkPage(v *View) error {
 	if err := v.Check(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), pageLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), pageReadTimeout)
 	defer cancel()
 	_, err := v.Read(ctx)
 	return err
 }
 
-// checkAddress refuses a View whose address another has.
-func (s *Server) checkAddress(v *View) error {
+// checkUniqueURI refuses a View whose address another has.
+func (s *Server) checkUniqueURI(v *View) error {
 	if known := s.views[v.URI]; known != nil && known != v {
 		return fmt.Errorf("mcpapps: two Views have the address %s", v.URI)
 	}
@@ -152,7 +152,7 @@ func addTool[In, Out any](s *Server, v *View, t *mcp.Tool, meta ToolMeta, h Hand
 		if err != nil {
 			return nil, r.Data, err
 		}
-		return r.result(), r.Data, nil
+		return r.toResult(), r.Data, nil
 	}
 	// The SDK panics over what it cannot describe: here that costs nothing.
 	trial := mcp.NewServer(&mcp.Implementation{Name: "trial", Version: "1"}, nil)
@@ -165,7 +165,7 @@ func addTool[In, Out any](s *Server, v *View, t *mcp.Tool, meta ToolMeta, h Hand
 		return fmt.Errorf("mcpapps: two tools have the name %q", t.Name)
 	}
 	if v != nil {
-		if err := s.checkAddress(v); err != nil {
+		if err := s.checkUniqueURI(v); err != nil {
 			return err
 		}
 		s.addView(v)
@@ -219,7 +219,7 @@ func checkOutput[Out any](t *mcp.Tool) error {
 	return nil
 }
 
-func (r Reply[Out]) result() *mcp.CallToolResult {
+func (r Reply[Out]) toResult() *mcp.CallToolResult {
 	if r.Input != nil || r.State != "" {
 		asked := r.Input
 		if asked == nil {
@@ -234,8 +234,8 @@ func (r Reply[Out]) result() *mcp.CallToolResult {
 	return res
 }
 
-// announce adds the extension to what the server says of itself.
-func announce(next mcp.MethodHandler) mcp.MethodHandler {
+// announceExtension adds the extension to what the server says of itself.
+func announceExtension(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		switch r := res.(type) {
@@ -252,9 +252,9 @@ func announce(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// hide leaves tools for pages out of the lists of clients that show none, and
+// hideAppTools leaves tools for pages out of the lists of clients that show none, and
 // lets such clients call them no more than tools that do not exist.
-func hide(next mcp.MethodHandler) mcp.MethodHandler {
+func hideAppTools(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil && !Supported(call.ClientCapabilities()) {
 			if t := findTool(ctx, next, call); t != nil && !ToolMetaOf(t).Visible(Model) {

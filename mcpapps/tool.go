@@ -26,7 +26,7 @@ type ToolMeta struct {
 // UnmarshalJSON reads names by their exact case, whoever decodes.
 func (m *ToolMeta) UnmarshalJSON(data []byte) error {
 	type plain ToolMeta
-	return read(data, (*plain)(m))
+	return decodeStrict(data, (*plain)(m))
 }
 
 // Visible says whether who may use the tool.
@@ -46,7 +46,7 @@ func ParseToolMeta(meta json.RawMessage) ToolMeta {
 		UI   json.RawMessage `json:"ui"`
 		Flat json.RawMessage `json:"ui/resourceUri"`
 	}
-	if read(meta, &in) != nil {
+	if decodeStrict(meta, &in) != nil {
 		return ToolMeta{Visibility: []Visibility{}}
 	}
 	var m ToolMeta
@@ -54,13 +54,13 @@ func ParseToolMeta(meta json.RawMessage) ToolMeta {
 		URI        json.RawMessage `json:"resourceUri"`
 		Visibility json.RawMessage `json:"visibility"`
 	}
-	if len(in.UI) > 0 && read(in.UI, &ui) != nil {
+	if len(in.UI) > 0 && decodeStrict(in.UI, &ui) != nil {
 		m.Visibility = []Visibility{}
 	}
-	if m.ResourceURI = address(ui.URI); m.ResourceURI == "" {
-		m.ResourceURI = address(in.Flat)
+	if m.ResourceURI = parsePageURI(ui.URI); m.ResourceURI == "" {
+		m.ResourceURI = parsePageURI(in.Flat)
 	}
-	if len(ui.Visibility) > 0 && read(ui.Visibility, &m.Visibility) != nil || string(ui.Visibility) == "null" {
+	if len(ui.Visibility) > 0 && decodeStrict(ui.Visibility, &m.Visibility) != nil || string(ui.Visibility) == "null" {
 		m.Visibility = []Visibility{}
 	}
 	return m
@@ -78,9 +78,9 @@ func ToolMetaOf(t *mcp.Tool) ToolMeta {
 	return ParseToolMeta(data)
 }
 
-func address(raw json.RawMessage) string {
+func parsePageURI(raw json.RawMessage) string {
 	var s string
-	if len(raw) == 0 || read(raw, &s) != nil || !strings.HasPrefix(s, Scheme) {
+	if len(raw) == 0 || decodeStrict(raw, &s) != nil || !strings.HasPrefix(s, Scheme) {
 		return ""
 	}
 	return s

@@ -117,7 +117,7 @@ func (v *View) Resource() *mcp.Resource {
 	if name == "" {
 		name = v.URI
 	}
-	return &mcp.Resource{URI: v.URI, Name: name, Title: v.Title, Description: v.Description, MIMEType: MIMEType, Meta: v.meta()}
+	return &mcp.Resource{URI: v.URI, Name: name, Title: v.Title, Description: v.Description, MIMEType: MIMEType, Meta: v.newMeta()}
 }
 
 // Read is the View as resources/read answers it.
@@ -133,13 +133,13 @@ func (v *View) Read(ctx context.Context) (*mcp.ReadResourceResult, error) {
 		return nil, errors.New("mcpapps: " + v.URI + ": the page is no HTML document: it does not begin with <!doctype html>")
 	}
 	result := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
-		{URI: v.URI, MIMEType: MIMEType, Text: page, Meta: v.meta()},
+		{URI: v.URI, MIMEType: MIMEType, Text: page, Meta: v.newMeta()},
 	}}
 	result.TTLMs = int(v.TTL.Milliseconds())
 	return result, nil
 }
 
-func (v *View) meta() mcp.Meta {
+func (v *View) newMeta() mcp.Meta {
 	if v.Meta == (ResourceMeta{}) {
 		return nil
 	}

@@ -116,7 +116,7 @@ func (h *Host) Open(tool string, args any) *View {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return &View{Page: page, Result: result, host: h, tool: def, input: input, Mode: mcpapps.Inline}
+	return &View{Page: page, Result: result, host: h, tool: def, toolInput: input, Mode: mcpapps.Inline}
 }
 
 // Page reads a page and checks it.

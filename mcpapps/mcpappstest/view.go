@@ -25,9 +25,9 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code
 
 // Codes of refusals.
 const (
-	codeMethod  = -32601
-	codeParams  = -32602
-	codeRefused = -32000
+	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
+	codeRefused        = -32000
 )
 
 // View is a page that a host has opened. Its methods are what the page does,
@@ -45,24 +45,24 @@ type View struct {
 	ModelContext *mcpapps.UpdateModelContextParams // the last one
 	Height       float64
 
-	host   *Host
-	tool   *mcp.Tool
-	input  json.RawMessage
-	lastID int
-	inbox  []Note
-	app    mcpapps.AppCapabilities
-	tools  map[string]AppTool
-	state  state
+	host            *Host
+	tool            *mcp.Tool
+	toolInput       json.RawMessage
+	lastID          int
+	inbox           []Note
+	appCapabilities mcpapps.AppCapabilities
+	tools           map[string]AppTool
+	state           viewState
 }
 
-// state is how far a conversation has come.
-type state int
+// viewState is how far a conversation has come.
+type viewState int
 
 const (
-	opened state = iota
-	greeted
-	running
-	closed
+	stateOpened viewState = iota
+	stateInitializing
+	stateRunning
+	stateClosed
 )
 
 // Note is a notification that came from the host.
@@ -127,20 +127,20 @@ func (v *View) Next() (Note, bool) {
 // is nil. A refusal is an *[Error].
 func (v *View) Request(method string, params, result any) error {
 	v.lastID++
-	data, err := v.write(mcpapps.PartyView, frame{ID: v.lastID, Method: method}, params)
+	data, err := v.recordParams(mcpapps.PartyView, rpcMessage{ID: v.lastID, Method: method}, params)
 	if err != nil {
 		return err
 	}
-	answer, refusal := v.judge(method, data)
+	answer, refusal := v.answerRequest(method, data)
 	if refusal != nil {
-		v.record(mcpapps.PartyHost, frame{ID: v.lastID, Error: refusal})
+		v.appendLog(mcpapps.PartyHost, rpcMessage{ID: v.lastID, Error: refusal})
 		return refusal
 	}
 	raw, err := json.Marshal(answer)
 	if err != nil {
 		return err
 	}
-	v.record(mcpapps.PartyHost, frame{ID: v.lastID, Result: raw})
+	v.appendLog(mcpapps.PartyHost, rpcMessage{ID: v.lastID, Result: raw})
 	if m, ok := mcpapps.Lookup(mcpapps.PartyView, method); ok {
 		if _, err := m.Result(raw); err != nil {
 			return fmt.Errorf("the host's answer: %w", err)
@@ -154,15 +154,15 @@ func (v *View) Request(method string, params, result any) error {
 
 // Notify tells the host something.
 func (v *View) Notify(method string, params any) error {
-	data, err := v.write(mcpapps.PartyView, frame{Method: method}, params)
+	data, err := v.recordParams(mcpapps.PartyView, rpcMessage{Method: method}, params)
 	if err != nil {
 		return err
 	}
-	return v.hear(method, data)
+	return v.handleNotification(method, data)
 }
 
-// frame is a message of JSON-RPC.
-type frame struct {
+// rpcMessage is a message of JSON-RPC.
+type rpcMessage struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      int             `json:"id,omitzero"`
 	Method  string          `json:"method,omitzero"`
@@ -171,18 +171,18 @@ type frame struct {
 	Error   *Error          `json:"error,omitzero"`
 }
 
-// write records a message with its params and gives those as JSON.
-func (v *View) write(from mcpapps.Party, f frame, params any) (json.RawMessage, error) {
+// recordParams records a message with its params and gives those as JSON.
+func (v *View) recordParams(from mcpapps.Party, f rpcMessage, params any) (json.RawMessage, error) {
 	data, err := json.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("params of %s: %w", f.Method, err)
 	}
 	f.Params = data
-	v.record(from, f)
+	v.appendLog(from, f)
 	return data, nil
 }
 
-func (v *View) record(from mcpapps.Party, f frame) {
+func (v *View) appendLog(from mcpapps.Party, f rpcMessage) {
 	f.JSONRPC = "2.0"
 	data, err := json.Marshal(f)
 	if err != nil {

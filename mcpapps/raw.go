@@ -97,7 +97,7 @@ func (b Block) Type() string {
 	var in struct {
 		Type string `json:"type"`
 	}
-	if read(b, &in) != nil {
+	if decodeStrict(b, &in) != nil {
 		return ""
 	}
 	return in.Type
@@ -163,9 +163,9 @@ func isObject(data []byte) bool {
 	return len(data) > 0 && data[0] == '{'
 }
 
-// read and write are how this package reads and writes JSON: names are told
+// decodeStrict and write are how this package reads and writes JSON: names are told
 // apart by case, a name that comes twice is an error, and the order of keys
 // does not change from one time to the next.
-func read(data []byte, v any) error { return strict.Unmarshal(data, v) }
+func decodeStrict(data []byte, v any) error { return strict.Unmarshal(data, v) }
 
-func write(v any) ([]byte, error) { return strict.Marshal(v, strict.Deterministic(true)) }
+func encodeDeterministic(v any) ([]byte, error) { return strict.Marshal(v, strict.Deterministic(true)) }

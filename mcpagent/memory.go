@@ -20,27 +20,27 @@ const DefaultMemory = 10_000
 // whose work must not be done twice even then keeps a Seen of its own, best in the
 // database that holds the work.
 type Memory struct {
-	mu      sync.Mutex
-	most    int
-	done    map[string]bool
-	order   []string // oldest first
-	running map[string]chan struct{}
+	mu             sync.Mutex
+	maxIDs         int
+	doneIDs        map[string]bool
+	insertionOrder []string // oldest first
+	runningIDs     map[string]chan struct{}
 }
 
 // NewMemory makes one that remembers so many ids, at least one.
 func NewMemory(most int) *Memory {
-	return &Memory{most: max(1, most), done: map[string]bool{}, running: map[string]chan struct{}{}}
+	return &Memory{maxIDs: max(1, most), doneIDs: map[string]bool{}, runningIDs: map[string]chan struct{}{}}
 }
 
 // Once implements Seen.
 func (m *Memory) Once(ctx context.Context, id string, do func() error) (bool, error) {
 	for {
 		m.mu.Lock()
-		if m.done[id] {
+		if m.doneIDs[id] {
 			m.mu.Unlock()
 			return false, nil
 		}
-		other := m.running[id]
+		other := m.runningIDs[id]
 		if other == nil {
 			break
 		}
@@ -52,23 +52,23 @@ func (m *Memory) Once(ctx context.Context, id string, do func() error) (bool, er
 		}
 	}
 	ended := make(chan struct{})
-	m.running[id] = ended
+	m.runningIDs[id] = ended
 	m.mu.Unlock()
 
 	fine := false
 	defer func() { // also when do panics
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		delete(m.running, id)
+		delete(m.runningIDs, id)
 		close(ended)
 		if !fine {
 			return
 		}
-		m.done[id] = true
-		m.order = append(m.order, id)
-		if len(m.order) > m.most {
-			delete(m.done, m.order[0])
-			m.order = m.order[1:]
+		m.doneIDs[id] = true
+		m.insertionOrder = append(m.insertionOrder, id)
+		if len(m.insertionOrder) > m.maxIDs {
+			delete(m.doneIDs, m.insertionOrder[0])
+			m.insertionOrder = m.insertionOrder[1:]
 		}
 	}()
 	err := do()

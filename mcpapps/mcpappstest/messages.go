@@ -11,43 +11,43 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// judge is the host's side of a request: may the page ask this, and what is the
+// answerRequest is the host's side of a request: may the page ask this, and what is the
 // answer.
-func (v *View) judge(method string, params json.RawMessage) (any, *Error) {
+func (v *View) answerRequest(method string, params json.RawMessage) (any, *Error) {
 	m, ok := mcpapps.Lookup(mcpapps.PartyView, method)
 	if !ok || !m.Request {
-		return nil, &Error{codeMethod, method + " is no request that a page makes"}
+		return nil, &Error{codeMethodNotFound, method + " is no request that a page makes"}
 	}
 	in, err := m.Params(params)
 	switch {
 	case err != nil:
-		return nil, &Error{codeParams, err.Error()}
-	case v.state == closed:
+		return nil, &Error{codeInvalidParams, err.Error()}
+	case v.state == stateClosed:
 		return nil, &Error{codeRefused, "the page is closed"}
-	case v.state == opened && method != mcpapps.MethodInitialize && method != "ping":
+	case v.state == stateOpened && method != mcpapps.MethodInitialize && method != "ping":
 		return nil, &Error{codeRefused, "the page did not initialize yet"}
 	}
 	caps := v.host.opts.Capabilities
 	missing := func(name string) *Error { return &Error{codeRefused, "the host does not do " + name} }
 	switch in := in.(type) {
 	case *mcpapps.InitializeParams:
-		v.state, v.app = max(v.state, greeted), in.AppCapabilities
-		return v.welcome(), nil
+		v.state, v.appCapabilities = max(v.state, stateInitializing), in.AppCapabilities
+		return v.newInitializeResult(), nil
 	case *mcpapps.OpenLinkParams:
 		if !caps.OpenLinks {
 			return nil, missing("openLinks")
 		}
-		return v.agree(func() { v.Links = append(v.Links, in.URL) }), nil
+		return v.applyUnlessRefused(func() { v.Links = append(v.Links, in.URL) }), nil
 	case *mcpapps.DownloadFileParams:
 		if !caps.DownloadFile {
 			return nil, missing("downloadFile")
 		}
-		return v.agree(func() { v.Downloads = append(v.Downloads, in.Contents...) }), nil
+		return v.applyUnlessRefused(func() { v.Downloads = append(v.Downloads, in.Contents...) }), nil
 	case *mcpapps.MessageParams:
 		if caps.Message == nil {
 			return nil, missing("message")
 		}
-		return v.agree(func() { v.Messages = append(v.Messages, in.Content) }), nil
+		return v.applyUnlessRefused(func() { v.Messages = append(v.Messages, in.Content) }), nil
 	case *mcpapps.UpdateModelContextParams:
 		if caps.UpdateModelContext == nil {
 			return nil, missing("updateModelContext")
@@ -55,16 +55,16 @@ func (v *View) judge(method string, params json.RawMessage) (any, *Error) {
 		v.ModelContext = in
 		return mcpapps.None{}, nil
 	case *mcpapps.RequestDisplayModeParams:
-		if slices.Contains(v.app.AvailableDisplayModes, in.Mode) {
+		if slices.Contains(v.appCapabilities.AvailableDisplayModes, in.Mode) {
 			v.Mode = in.Mode
 		}
 		return mcpapps.RequestDisplayModeResult{Mode: v.Mode}, nil
 	}
-	return v.forward(method, params)
+	return v.forwardToServer(method, params)
 }
 
-// welcome is the host's answer to a page that introduces itself.
-func (v *View) welcome() mcpapps.InitializeResult {
+// newInitializeResult is the host's answer to a page that introduces itself.
+func (v *View) newInitializeResult() mcpapps.InitializeResult {
 	ctx := v.host.opts.Context
 	if tool, err := mcpapps.CoreOf(v.tool); err == nil {
 		ctx.ToolInfo = &mcpapps.ToolInfo{Tool: tool}
@@ -76,7 +76,7 @@ func (v *View) welcome() mcpapps.InitializeResult {
 	}
 }
 
-func (v *View) agree(do func()) mcpapps.Outcome {
+func (v *View) applyUnlessRefused(do func()) mcpapps.Outcome {
 	if v.host.opts.Refuse {
 		return mcpapps.Outcome{IsError: true}
 	}
@@ -84,8 +84,8 @@ func (v *View) agree(do func()) mcpapps.Outcome {
 	return mcpapps.Outcome{}
 }
 
-// forward asks the server what a page asks of it.
-func (v *View) forward(method string, params json.RawMessage) (any, *Error) {
+// forwardToServer asks the server what a page asks of it.
+func (v *View) forwardToServer(method string, params json.RawMessage) (any, *Error) {
 	caps, s, ctx := v.host.opts.Capabilities, v.host.session, v.host.t.Context()
 	switch method {
 	case "ping":
@@ -93,13 +93,13 @@ func (v *View) forward(method string, params json.RawMessage) (any, *Error) {
 	case "tools/call":
 		var p mcp.CallToolParams
 		if err := json.Unmarshal(params, &p); err != nil {
-			return nil, &Error{codeParams, err.Error()}
+			return nil, &Error{codeInvalidParams, err.Error()}
 		}
 		// What a page may not call answers like what is not there.
 		if caps.ServerTools == nil || v.host.Tools(mcpapps.App)[p.Name] == nil {
-			return nil, &Error{codeParams, fmt.Sprintf("there is no tool %q for this page", p.Name)}
+			return nil, &Error{codeInvalidParams, fmt.Sprintf("there is no tool %q for this page", p.Name)}
 		}
-		return outcome(s.CallTool(ctx, &p))
+		return toAnswer(s.CallTool(ctx, &p))
 	case "tools/list":
 		if caps.ServerTools == nil {
 			return nil, &Error{codeRefused, "the host does not do serverTools"}
@@ -110,7 +110,7 @@ func (v *View) forward(method string, params json.RawMessage) (any, *Error) {
 		}
 		return list, nil
 	case "prompts/list":
-		return outcome(s.ListPrompts(ctx, &mcp.ListPromptsParams{}))
+		return toAnswer(s.ListPrompts(ctx, &mcp.ListPromptsParams{}))
 	}
 	if caps.ServerResources == nil {
 		return nil, &Error{codeRefused, "the host does not do serverResources"}
@@ -119,27 +119,27 @@ func (v *View) forward(method string, params json.RawMessage) (any, *Error) {
 	case "resources/read":
 		var p mcp.ReadResourceParams
 		if err := json.Unmarshal(params, &p); err != nil {
-			return nil, &Error{codeParams, err.Error()}
+			return nil, &Error{codeInvalidParams, err.Error()}
 		}
-		return outcome(s.ReadResource(ctx, &p))
+		return toAnswer(s.ReadResource(ctx, &p))
 	case "resources/list":
-		return outcome(s.ListResources(ctx, &mcp.ListResourcesParams{}))
+		return toAnswer(s.ListResources(ctx, &mcp.ListResourcesParams{}))
 	case "resources/templates/list":
-		return outcome(s.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{}))
+		return toAnswer(s.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{}))
 	}
-	return nil, &Error{codeMethod, "this host does not do " + method}
+	return nil, &Error{codeMethodNotFound, "this host does not do " + method}
 }
 
-func outcome[R any](res R, err error) (any, *Error) {
+func toAnswer[R any](res R, err error) (any, *Error) {
 	if err != nil {
 		return nil, &Error{codeRefused, err.Error()}
 	}
 	return res, nil
 }
 
-// hear is the host's side of a notification. What a page may not say is an
+// handleNotification is the host's side of a notification. What a page may not say is an
 // error, so that a test sees it; a real host would drop it.
-func (v *View) hear(method string, params json.RawMessage) error {
+func (v *View) handleNotification(method string, params json.RawMessage) error {
 	m, ok := mcpapps.Lookup(mcpapps.PartyView, method)
 	if !ok || m.Request {
 		return fmt.Errorf("%s is no notification that a page sends", method)
@@ -150,14 +150,14 @@ func (v *View) hear(method string, params json.RawMessage) error {
 	}
 	switch method {
 	case mcpapps.NoteInitialized:
-		if v.state != greeted {
+		if v.state != stateInitializing {
 			return errors.New("initialized comes once, after the answer to ui/initialize")
 		}
-		v.state = running
-		if err := v.tell(mcpapps.NoteToolInput, map[string]json.RawMessage{"arguments": v.input}); err != nil {
+		v.state = stateRunning
+		if err := v.sendNotification(mcpapps.NoteToolInput, map[string]json.RawMessage{"arguments": v.toolInput}); err != nil {
 			return err
 		}
-		return v.tell(mcpapps.NoteToolResult, v.Result)
+		return v.sendNotification(mcpapps.NoteToolResult, v.Result)
 	case mcpapps.NoteSizeChanged:
 		if p, ok := in.(*mcpapps.SizeChangedParams); ok && p.Height != nil {
 			v.Height = *p.Height
@@ -168,12 +168,12 @@ func (v *View) hear(method string, params json.RawMessage) error {
 	return nil
 }
 
-// tell sends a notification of the host to the page.
-func (v *View) tell(method string, params any) error {
-	if v.state != running {
+// sendNotification sends a notification of the host to the page.
+func (v *View) sendNotification(method string, params any) error {
+	if v.state != stateRunning {
 		return fmt.Errorf("%s before initialized", method)
 	}
-	data, err := v.write(mcpapps.PartyHost, frame{Method: method}, params)
+	data, err := v.recordParams(mcpapps.PartyHost, rpcMessage{Method: method}, params)
 	if err != nil {
 		return err
 	}
@@ -190,21 +190,21 @@ func (v *View) tell(method string, params any) error {
 
 // ChangeContext is the host's: it tells the page what changed around it.
 func (v *View) ChangeContext(news mcpapps.HostContext) error {
-	return v.tell(mcpapps.NoteHostContextChanged, news)
+	return v.sendNotification(mcpapps.NoteHostContextChanged, news)
 }
 
 // CallApp is the agent's: it calls a tool that the page provides.
 func (v *View) CallApp(tool string, args any) (*mcp.CallToolResult, error) {
 	v.lastID++
 	id := v.lastID
-	data, err := v.write(mcpapps.PartyHost, frame{ID: id, Method: "tools/call"}, map[string]any{"name": tool, "arguments": args})
+	data, err := v.recordParams(mcpapps.PartyHost, rpcMessage{ID: id, Method: "tools/call"}, map[string]any{"name": tool, "arguments": args})
 	if err != nil {
 		return nil, err
 	}
 	run := v.tools[tool]
-	if v.state != running || run == nil {
-		refusal := &Error{codeParams, fmt.Sprintf("the page has no tool %q, or is closed", tool)}
-		v.record(mcpapps.PartyView, frame{ID: id, Error: refusal})
+	if v.state != stateRunning || run == nil {
+		refusal := &Error{codeInvalidParams, fmt.Sprintf("the page has no tool %q, or is closed", tool)}
+		v.appendLog(mcpapps.PartyView, rpcMessage{ID: id, Error: refusal})
 		return nil, refusal
 	}
 	var p struct {
@@ -221,20 +221,20 @@ func (v *View) CallApp(tool string, args any) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.record(mcpapps.PartyView, frame{ID: id, Result: raw})
+	v.appendLog(mcpapps.PartyView, rpcMessage{ID: id, Result: raw})
 	return res, nil
 }
 
 // Close is the host's: it tells the page that it goes, and closes it.
 func (v *View) Close() error {
-	if v.state == closed {
+	if v.state == stateClosed {
 		return errors.New("the page is closed already")
 	}
 	v.lastID++
-	if _, err := v.write(mcpapps.PartyHost, frame{ID: v.lastID, Method: mcpapps.MethodResourceTeardown}, mcpapps.None{}); err != nil {
+	if _, err := v.recordParams(mcpapps.PartyHost, rpcMessage{ID: v.lastID, Method: mcpapps.MethodResourceTeardown}, mcpapps.None{}); err != nil {
 		return err
 	}
-	v.record(mcpapps.PartyView, frame{ID: v.lastID, Result: json.RawMessage("{}")})
-	v.state = closed
+	v.appendLog(mcpapps.PartyView, rpcMessage{ID: v.lastID, Result: json.RawMessage("{}")})
+	v.state = stateClosed
 	return nil
 }
