@@ -1,19 +1,21 @@
 package mcpapps
 
-// Names of the extension.
+// Identifiers of the extension.
 const (
-	// ExtensionID announces the extension in capabilities.extensions.
+	// ExtensionID is the key of the extension in capabilities.extensions.
 	ExtensionID = "io.modelcontextprotocol/ui"
-	// MIMEType marks a resource as the page of an App.
+	// MIMEType is the MIME type of the page of an App.
 	MIMEType = "text/html;profile=mcp-app"
-	// ProtocolVersion is what View and host agree on; it is not MCP's own.
+	// ProtocolVersion is the version of the protocol between View and host. It is
+	// not the version of MCP.
 	ProtocolVersion = "2026-01-26"
-	// Scheme begins the address of every page.
+	// Scheme is the prefix of every page's URI.
 	Scheme = "ui://"
 
-	// MetaKey is where tools and resources keep their metadata in _meta.
+	// MetaKey is the key in _meta under which tools and resources have their
+	// metadata.
 	MetaKey = "ui"
-	// FlatKey is the older place of a tool's page in _meta. It is read and
-	// written beside MetaKey, because hosts still look there.
+	// FlatKey is the older key in _meta for the URI of a tool's page. It is read
+	// and written beside MetaKey, because some hosts still use it.
 	FlatKey = "ui/resourceUri"
 )

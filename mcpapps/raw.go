@@ -10,12 +10,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Core is a value of MCP itself inside a message of this extension: a tool, a
-// call, a result. It is kept as the bytes that came, so that what a later
-// version of MCP adds is not lost on the way through; [Core.Get] reads it.
+// Core is a value of MCP itself inside a message of this extension, such as a tool,
+// a call or a result. It keeps the original JSON, so that members of later MCP
+// versions pass through unchanged. [Core.Get] decodes it.
 type Core[T any] json.RawMessage
 
-// CoreOf is v as a Core.
+// CoreOf encodes v as a Core.
 func CoreOf[T any](v *T) (Core[T], error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -24,7 +24,7 @@ func CoreOf[T any](v *T) (Core[T], error) {
 	return data, nil
 }
 
-// Get reads the value with the SDK's type.
+// Get decodes the value into the SDK's type.
 func (c Core[T]) Get() (*T, error) {
 	v := new(T)
 	if err := json.Unmarshal(c, v); err != nil {
@@ -33,7 +33,7 @@ func (c Core[T]) Get() (*T, error) {
 	return v, nil
 }
 
-// MarshalJSON is the bytes themselves; those of nothing are an empty object.
+// MarshalJSON returns the original JSON, or an empty object for an empty Core.
 func (c Core[T]) MarshalJSON() ([]byte, error) {
 	if len(c) == 0 {
 		return []byte("{}"), nil
@@ -41,7 +41,7 @@ func (c Core[T]) MarshalJSON() ([]byte, error) {
 	return c, nil
 }
 
-// UnmarshalJSON keeps the bytes of an object.
+// UnmarshalJSON copies the JSON of an object. Anything else is an error.
 func (c *Core[T]) UnmarshalJSON(data []byte) error {
 	if !isObject(data) {
 		var want T
@@ -51,17 +51,17 @@ func (c *Core[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Block is one piece of content, kept as the bytes that came; [Block.Content]
-// reads it.
+// Block is one content block. It keeps the original JSON; [Block.Content] decodes
+// it.
 type Block json.RawMessage
 
-// Text is a block of text.
+// Text returns a block with text.
 func Text(s string) Block {
-	b, _ := BlockOf(&mcp.TextContent{Text: s}) // a string always becomes JSON
+	b, _ := BlockOf(&mcp.TextContent{Text: s}) // a string always encodes
 	return b
 }
 
-// BlockOf is content as a Block.
+// BlockOf encodes content as a Block.
 func BlockOf(c mcp.Content) (Block, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -70,9 +70,9 @@ func BlockOf(c mcp.Content) (Block, error) {
 	return data, nil
 }
 
-// Content reads the block with the SDK's types.
+// Content decodes the block into the SDK's types.
 func (b Block) Content() (mcp.Content, error) {
-	// The SDK reads content only as a part of something.
+	// The SDK decodes content only as a member of a result.
 	var in struct {
 		Content []Block `json:"content"`
 	}
@@ -91,8 +91,8 @@ func (b Block) Content() (mcp.Content, error) {
 	return out.Content[0], nil
 }
 
-// Type is the kind of content: text, image, audio, resource or resource_link;
-// "" when the block says none.
+// Type returns the kind of content: text, image, audio, resource or resource_link.
+// It is "" if the block has no type.
 func (b Block) Type() string {
 	var in struct {
 		Type string `json:"type"`
@@ -103,7 +103,7 @@ func (b Block) Type() string {
 	return in.Type
 }
 
-// MarshalJSON is the bytes themselves.
+// MarshalJSON returns the original JSON. An empty block is an error.
 func (b Block) MarshalJSON() ([]byte, error) {
 	if len(b) == 0 {
 		return nil, errors.New("mcpapps: a block of content is empty")
@@ -111,7 +111,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalJSON keeps the bytes of an object.
+// UnmarshalJSON copies the JSON of an object. Anything else is an error.
 func (b *Block) UnmarshalJSON(data []byte) error {
 	if !isObject(data) {
 		return fmt.Errorf("mcpapps: a block of content is an object, not %.20q", data)
@@ -120,11 +120,11 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Blocks is a list of content. The specification's text shows a single block
-// where its schema has a list: both are read, the list is written.
+// Blocks is a list of content blocks. The text of the specification shows a single
+// block where its schema has a list, so both are read; a list is written.
 type Blocks []Block
 
-// UnmarshalJSON reads a list, or one block.
+// UnmarshalJSON reads a list or a single block.
 func (b *Blocks) UnmarshalJSON(data []byte) error {
 	if isObject(data) {
 		*b = Blocks{bytes.Clone(data)}
@@ -133,10 +133,12 @@ func (b *Blocks) UnmarshalJSON(data []byte) error {
 	return strict.Unmarshal(data, (*[]Block)(b))
 }
 
-// Flag is a capability or permission: an empty object when it is there.
+// Flag is a capability or permission. In JSON, a set flag is an empty object and an
+// unset one is absent.
 type Flag bool
 
-// MarshalJSON is the empty object. Fields leave a false flag away.
+// MarshalJSON writes an empty object for a set flag. Fields with omitzero leave out
+// an unset one.
 func (f Flag) MarshalJSON() ([]byte, error) {
 	if !f {
 		return []byte("null"), nil
@@ -144,8 +146,8 @@ func (f Flag) MarshalJSON() ([]byte, error) {
 	return []byte("{}"), nil
 }
 
-// UnmarshalJSON takes any object for true and null for false. Anything else,
-// true and false included, is refused: nobody shall guess at a permission.
+// UnmarshalJSON reads any object as true and null as false. Anything else is an
+// error, true and false included: a permission must not depend on a guess.
 func (f *Flag) UnmarshalJSON(data []byte) error {
 	switch {
 	case isObject(data):
@@ -158,14 +160,15 @@ func (f *Flag) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// isObject reports whether JSON starts like an object. It does not validate it.
 func isObject(data []byte) bool {
 	data = bytes.TrimLeft(data, " \t\r\n")
 	return len(data) > 0 && data[0] == '{'
 }
 
-// decodeStrict and write are how this package reads and writes JSON: names are told
-// apart by case, a name that comes twice is an error, and the order of keys
-// does not change from one time to the next.
+// decodeStrict decodes JSON. Names are case-sensitive and duplicate names are
+// errors, so that two parsers cannot read a permission in two ways.
 func decodeStrict(data []byte, v any) error { return strict.Unmarshal(data, v) }
 
+// encodeDeterministic encodes JSON with a stable order of keys.
 func encodeDeterministic(v any) ([]byte, error) { return strict.Marshal(v, strict.Deterministic(true)) }

@@ -8,36 +8,35 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Visibility says who may use a tool.
+// Visibility names a party that may use a tool.
 type Visibility string
 
-// Who may use a tool.
+// The parties that may use a tool.
 const (
-	Model Visibility = "model" // the model sees it and calls it
+	Model Visibility = "model" // the model sees and calls it
 	App   Visibility = "app"   // pages of the same server call it
 )
 
-// ToolMeta is _meta.ui of a tool.
+// ToolMeta is the member ui in the _meta of a tool.
 type ToolMeta struct {
 	ResourceURI string       `json:"resourceUri,omitzero"` // the page that shows its results
-	Visibility  []Visibility `json:"visibility,omitzero"`  // nil is everyone, empty is nobody
+	Visibility  []Visibility `json:"visibility,omitzero"`  // nil means everyone, empty means nobody
 }
 
-// UnmarshalJSON reads names by their exact case, whoever decodes.
+// UnmarshalJSON decodes strictly, like that of [CSP].
 func (m *ToolMeta) UnmarshalJSON(data []byte) error {
 	type plain ToolMeta
 	return decodeStrict(data, (*plain)(m))
 }
 
-// Visible says whether who may use the tool.
+// Visible reports whether the tool is visible to a party.
 func (m ToolMeta) Visible(who Visibility) bool {
 	return m.Visibility == nil || slices.Contains(m.Visibility, who)
 }
 
-// ParseToolMeta reads the _meta of a tool as servers write it, the older flat
-// key included. It never fails: an address that is none is no address, and a
-// visibility that cannot be understood is nobody's, so that a mistake hides a
-// tool and never shows one.
+// ParseToolMeta parses the _meta of a tool as servers write it, including the older
+// flat key. It never fails. An invalid URI counts as none, and an invalid
+// visibility as nobody: a mistake hides a tool and never exposes one.
 func ParseToolMeta(meta json.RawMessage) ToolMeta {
 	if len(meta) == 0 || string(meta) == "null" {
 		return ToolMeta{}
@@ -66,7 +65,8 @@ func ParseToolMeta(meta json.RawMessage) ToolMeta {
 	return m
 }
 
-// ToolMetaOf is the metadata of a tool of the SDK.
+// ToolMetaOf returns the metadata of an SDK tool. It never fails, like
+// [ParseToolMeta].
 func ToolMetaOf(t *mcp.Tool) ToolMeta {
 	if t == nil || len(t.Meta) == 0 {
 		return ToolMeta{}
@@ -78,6 +78,7 @@ func ToolMetaOf(t *mcp.Tool) ToolMeta {
 	return ParseToolMeta(data)
 }
 
+// parsePageURI returns the URI of a page; "" if it is not a ui:// URI.
 func parsePageURI(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || decodeStrict(raw, &s) != nil || !strings.HasPrefix(s, Scheme) {
