@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// Seen remembers what was done, by id.
+// Seen remembers handled deliveries by id.
 type Seen interface {
-	// Once runs do unless it was run before under this id, without an error; first
-	// says that it ran now. Of those who come with the same id at the same time one
-	// runs, and the others wait for it.
+	// Once runs do, unless do has succeeded before under the same id. first is true
+	// if do ran now and succeeded. If several callers use the same id at the same
+	// time, one of them runs do and the others wait for it.
 	Once(ctx context.Context, id string, do func() error) (first bool, err error)
 }
 
-// DefaultMemory is how many ids an agent remembers where nothing else is said.
+// DefaultMemory is the number of ids that an agent remembers by default.
 const DefaultMemory = 10_000
 
-// Memory remembers the newest ids, and forgets all when the process ends. An agent
-// whose work must not be done twice even then keeps a Seen of its own, best in the
-// database that holds the work.
+// Memory is a Seen that remembers the newest ids in memory and loses them when the
+// process ends. An agent that must not handle an event twice even then needs a Seen
+// of its own, best in the database that holds the results of its work.
 type Memory struct {
 	mu             sync.Mutex
 	maxIDs         int
@@ -27,12 +27,12 @@ type Memory struct {
 	runningIDs     map[string]chan struct{}
 }
 
-// NewMemory makes one that remembers so many ids, at least one.
+// NewMemory returns a Memory for the given number of ids, at least one.
 func NewMemory(most int) *Memory {
 	return &Memory{maxIDs: max(1, most), doneIDs: map[string]bool{}, runningIDs: map[string]chan struct{}{}}
 }
 
-// Once implements Seen.
+// Once implements Seen. After an error of do, a waiting caller runs its own do.
 func (m *Memory) Once(ctx context.Context, id string, do func() error) (bool, error) {
 	for {
 		m.mu.Lock()
@@ -56,7 +56,7 @@ func (m *Memory) Once(ctx context.Context, id string, do func() error) (bool, er
 	m.mu.Unlock()
 
 	fine := false
-	defer func() { // also when do panics
+	defer func() { // deferred, because do may panic
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		delete(m.runningIDs, id)

@@ -8,7 +8,7 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// Check says what a host or a browser would hold against a page.
+// Check returns what a host or a browser would object to in a page.
 func Check(p mcpapps.Page) error {
 	var errs []error
 	if start := strings.TrimSpace(p.HTML); len(start) < 15 || !strings.EqualFold(start[:15], "<!doctype html>") {

@@ -11,8 +11,8 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// answerRequest is the host's side of a request: may the page ask this, and what is the
-// answer.
+// answerRequest is the host's side of a request. It checks that the page may send
+// the request now, and returns the answer or a refusal.
 func (v *View) answerRequest(method string, params json.RawMessage) (any, *Error) {
 	m, ok := mcpapps.Lookup(mcpapps.PartyView, method)
 	if !ok || !m.Request {
@@ -27,6 +27,8 @@ func (v *View) answerRequest(method string, params json.RawMessage) (any, *Error
 	case v.state == stateOpened && method != mcpapps.MethodInitialize && method != "ping":
 		return nil, &Error{codeRefused, "the page did not initialize yet"}
 	}
+	// A page must not use a service that the host does not announce, so the test
+	// host refuses it as a strict host would.
 	caps := v.host.opts.Capabilities
 	missing := func(name string) *Error { return &Error{codeRefused, "the host does not do " + name} }
 	switch in := in.(type) {
@@ -55,6 +57,8 @@ func (v *View) answerRequest(method string, params json.RawMessage) (any, *Error
 		v.ModelContext = in
 		return mcpapps.None{}, nil
 	case *mcpapps.RequestDisplayModeParams:
+		// A mode that the page did not announce is not an error: the present mode
+		// stays.
 		if slices.Contains(v.appCapabilities.AvailableDisplayModes, in.Mode) {
 			v.Mode = in.Mode
 		}
@@ -63,7 +67,7 @@ func (v *View) answerRequest(method string, params json.RawMessage) (any, *Error
 	return v.forwardToServer(method, params)
 }
 
-// newInitializeResult is the host's answer to a page that introduces itself.
+// newInitializeResult returns the answer to ui/initialize.
 func (v *View) newInitializeResult() mcpapps.InitializeResult {
 	ctx := v.host.opts.Context
 	if tool, err := mcpapps.CoreOf(v.tool); err == nil {
@@ -76,6 +80,8 @@ func (v *View) newInitializeResult() mcpapps.InitializeResult {
 	}
 }
 
+// applyUnlessRefused applies an action that a person must accept, unless
+// Options.Refuse is set.
 func (v *View) applyUnlessRefused(do func()) mcpapps.Outcome {
 	if v.host.opts.Refuse {
 		return mcpapps.Outcome{IsError: true}
@@ -84,7 +90,7 @@ func (v *View) applyUnlessRefused(do func()) mcpapps.Outcome {
 	return mcpapps.Outcome{}
 }
 
-// forwardToServer asks the server what a page asks of it.
+// forwardToServer answers a request of the page that is for its server.
 func (v *View) forwardToServer(method string, params json.RawMessage) (any, *Error) {
 	caps, s, ctx := v.host.opts.Capabilities, v.host.session, v.host.t.Context()
 	switch method {
@@ -95,7 +101,7 @@ func (v *View) forwardToServer(method string, params json.RawMessage) (any, *Err
 		if err := json.Unmarshal(params, &p); err != nil {
 			return nil, &Error{codeInvalidParams, err.Error()}
 		}
-		// What a page may not call answers like what is not there.
+		// A tool that the page may not call looks like one that does not exist.
 		if caps.ServerTools == nil || v.host.Tools(mcpapps.App)[p.Name] == nil {
 			return nil, &Error{codeInvalidParams, fmt.Sprintf("there is no tool %q for this page", p.Name)}
 		}
@@ -130,6 +136,7 @@ func (v *View) forwardToServer(method string, params json.RawMessage) (any, *Err
 	return nil, &Error{codeMethodNotFound, "this host does not do " + method}
 }
 
+// toAnswer turns the result of an SDK call into an answer or a refusal.
 func toAnswer[R any](res R, err error) (any, *Error) {
 	if err != nil {
 		return nil, &Error{codeRefused, err.Error()}
@@ -137,8 +144,9 @@ func toAnswer[R any](res R, err error) (any, *Error) {
 	return res, nil
 }
 
-// handleNotification is the host's side of a notification. What a page may not say is an
-// error, so that a test sees it; a real host would drop it.
+// handleNotification is the host's side of a notification. A notification that a
+// page may not send is an error, so that a test notices it; a real host would drop
+// it.
 func (v *View) handleNotification(method string, params json.RawMessage) error {
 	m, ok := mcpapps.Lookup(mcpapps.PartyView, method)
 	if !ok || m.Request {
@@ -153,6 +161,7 @@ func (v *View) handleNotification(method string, params json.RawMessage) error {
 		if v.state != stateInitializing {
 			return errors.New("initialized comes once, after the answer to ui/initialize")
 		}
+		// Only from here on may the host send the input and the result.
 		v.state = stateRunning
 		if err := v.sendNotification(mcpapps.NoteToolInput, map[string]json.RawMessage{"arguments": v.toolInput}); err != nil {
 			return err
@@ -168,7 +177,8 @@ func (v *View) handleNotification(method string, params json.RawMessage) error {
 	return nil
 }
 
-// sendNotification sends a notification of the host to the page.
+// sendNotification puts a notification of the host into the page's inbox. It checks
+// that a host may send it in this form.
 func (v *View) sendNotification(method string, params any) error {
 	if v.state != stateRunning {
 		return fmt.Errorf("%s before initialized", method)
@@ -188,12 +198,14 @@ func (v *View) sendNotification(method string, params any) error {
 	return nil
 }
 
-// ChangeContext is the host's: it tells the page what changed around it.
-func (v *View) ChangeContext(news mcpapps.HostContext) error {
-	return v.sendNotification(mcpapps.NoteHostContextChanged, news)
+// ChangeContext plays the host: it announces a change of the environment to the
+// page.
+func (v *View) ChangeContext(changes mcpapps.HostContext) error {
+	return v.sendNotification(mcpapps.NoteHostContextChanged, changes)
 }
 
-// CallApp is the agent's: it calls a tool that the page provides.
+// CallApp plays the agent: it calls a tool that the page provides. An error of the
+// tool becomes a result with IsError, as in MCP.
 func (v *View) CallApp(tool string, args any) (*mcp.CallToolResult, error) {
 	v.lastID++
 	id := v.lastID
@@ -225,7 +237,7 @@ func (v *View) CallApp(tool string, args any) (*mcp.CallToolResult, error) {
 	return res, nil
 }
 
-// Close is the host's: it tells the page that it goes, and closes it.
+// Close plays the host: it announces the teardown to the page, and closes it.
 func (v *View) Close() error {
 	if v.state == stateClosed {
 		return errors.New("the page is closed already")
