@@ -78,7 +78,7 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 	if err := r.Store.For(p.Tenant).BeginRun(ctx, &row, &said); err != nil {
 		return nil, err
 	}
-	return r.startRun(p, &w, &runner{row: row, plan: plan}, &said), nil //nolint:contextcheck // a run outlives the request that began it
+	return r.launchRun(p, &w, &runner{row: row, plan: plan}, &said), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
 // displayName returns the name under which a person's messages appear in a room.
@@ -198,7 +198,7 @@ func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.
 	if !begun {
 		return r.newPendingFeed(p, w, in.RunID, left), nil
 	}
-	return r.startRun(p, w, &runner{row: next, plan: plan, decisions: decided}, nil), nil //nolint:contextcheck // a run outlives the request that began it
+	return r.launchRun(p, w, &runner{row: next, plan: plan, decisions: decided}, nil), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
 // newPendingFeed answers a request that decided a part of the waiting calls: one
@@ -237,10 +237,10 @@ func (r *Rooms) newRunRow(p *junctor.Principal, w *junctor.Workspace, id string)
 	return junctor.RoomRun{Tenant: p.Tenant, Workspace: w.ID, ID: id, State: junctor.RunRunning, By: p.ID(), Node: r.Node, BegunAt: r.Now()}, nil
 }
 
-// startRun runs a run whose row is stored, in its own goroutine. It cannot fail: a
+// launchRun runs a run whose row is stored, in its own goroutine. It cannot fail: a
 // stored row whose run does not start would block its room until the row is marked
 // as lost.
-func (r *Rooms) startRun(p *junctor.Principal, w *junctor.Workspace, run *runner, said *junctor.Message) *Feed {
+func (r *Rooms) launchRun(p *junctor.Principal, w *junctor.Workspace, run *runner, said *junctor.Message) *Feed {
 	running, cancel := context.WithCancel(r.lifetime)
 	l := newLiveRun(run.row.ID, cancel)
 	key := roomKey{p.Tenant, w.ID}
