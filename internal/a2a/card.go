@@ -160,6 +160,7 @@ func (d *requestHandler) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExt
 	if err != nil {
 		return nil, toProtocolError(err)
 	}
+	// Sorted, so that a client can compare two cards.
 	slices.SortFunc(tools, func(a, b junctor.Tool) int { return cmp.Compare(a.Exposed, b.Exposed) })
 	for _, t := range tools {
 		card.Skills = append(card.Skills, a2a.AgentSkill{

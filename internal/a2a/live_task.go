@@ -68,6 +68,8 @@ func (l *liveTask) subscribe() (*a2a.Task, int) {
 func (l *liveTask) waitForEvent(ctx context.Context, at int) a2a.Event {
 	for {
 		l.mu.Lock()
+		// Events are never removed while the task is live, so a slow subscriber
+		// misses none.
 		if at < len(l.events) {
 			defer l.mu.Unlock()
 			return l.events[at]

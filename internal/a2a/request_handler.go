@@ -76,6 +76,7 @@ func checkHistoryLength(n *int) error {
 // trimHistory returns a copy of a task with at most the given number of latest
 // messages.
 func trimHistory(t *a2a.Task, most *int) *a2a.Task {
+	// A copy: the snapshot is shared with other requests.
 	out := *t
 	if most != nil && *most < len(out.History) {
 		out.History = out.History[len(out.History)-*most:]

@@ -43,7 +43,8 @@ func (a *Action) Check() error {
 	return nil
 }
 
-// Sentence returns a description of the action, for models and people.
+// Sentence returns a description of the action, for models and people: the text
+// that the client sent, or the name of the action with its context.
 func (a *Action) Sentence() string {
 	if text := strings.TrimSpace(a.Text); text != "" {
 		return text
@@ -156,6 +157,8 @@ func ReadActions(data []byte) (actions []Action, reports []*ReportError, err err
 	if len(list) > maxClientMessages {
 		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "%d messages of an A2UI client come at once; %d may", len(list), maxClientMessages)
 	}
+	// One invalid message fails the whole part: the client would otherwise believe
+	// that all of its actions were taken.
 	for _, one := range list {
 		a, err := ReadAction(one)
 		report, reported := errors.AsType[*ReportError](err)

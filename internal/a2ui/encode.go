@@ -21,6 +21,8 @@ func Encode(s *Surface, v Version, o Options) ([]json.RawMessage, error) {
 	if o.Known == nil {
 		o.Known = Builtin()
 	}
+	// Unknown components pass: a client may know them, and draws a placeholder
+	// otherwise.
 	if err := s.Fault(s.Check(o.Known), Broken, Wrong); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%w", err)
 	}

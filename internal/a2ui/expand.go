@@ -53,6 +53,8 @@ func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, err
 	if !changed {
 		return s, nil
 	}
+	// A catalog of which every component was replaced is no longer needed to draw
+	// the surface. Leaving it in the list would make clients reject the surface.
 	for _, id := range s.Catalogs {
 		if catalog, ok := c.Catalog(id); !ok || !catalog.Registered || stays[catalog.ID] {
 			out.Catalogs = append(out.Catalogs, id)

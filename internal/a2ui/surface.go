@@ -228,6 +228,8 @@ func (c *surfaceCheck) checkComponent(one component) []string {
 		c.addProblem(Wrong, one.id, "", "%s is of the catalogue %s, which the surface does not name", one.name, catalog.ID)
 	}
 	var refs []string
+	// Every known property is removed from one.props, so that only unknown ones are
+	// left.
 	for _, p := range slices.Concat(kind.Properties, commonProperties()) {
 		raw, ok := one.props[p.Name]
 		delete(one.props, p.Name)

@@ -55,6 +55,7 @@ func Negotiate(uris []string, metadata map[string]json.RawMessage) (c Client, ok
 		uri string
 		v   Version
 	}{{Extension091, V09}, {Extension(V09), V09}, {Extension(V10), V10}, {Extension(V08), V08}} {
+		// Catalogs may be missing here: nil then means that the client did not say.
 		if slices.Contains(uris, wanted.uri) {
 			return Client{Version: wanted.v, Extension: wanted.uri, Catalogs: catalogsByVersion[wanted.v]}, true
 		}

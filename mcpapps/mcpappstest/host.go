@@ -37,6 +37,7 @@ func Connect(t testing.TB, s *mcp.Server, opts Options) *Host {
 		mcpapps.Declare(caps)
 	}
 	here, there := mcp.NewInMemoryTransports()
+	// The server connects first: the client's handshake needs its answer.
 	serving, err := s.Connect(t.Context(), there, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +76,8 @@ func (h *Host) Tools(who mcpapps.Visibility) map[string]*mcp.Tool {
 		if err != nil {
 			h.t.Fatal(err)
 		}
+		// The server lists all tools to a client with Views; hiding is the host's
+		// duty.
 		if mcpapps.ToolMetaOf(tool).Visible(who) {
 			tools[tool.Name] = tool
 		}

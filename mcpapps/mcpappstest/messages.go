@@ -215,6 +215,8 @@ func (v *View) CallApp(tool string, args any) (*mcp.CallToolResult, error) {
 	}
 	run := v.tools[tool]
 	if v.state != stateRunning || run == nil {
+		// A missing tool is a refusal of the page, which is part of the
+		// conversation too.
 		refusal := &Error{codeInvalidParams, fmt.Sprintf("the page has no tool %q, or is closed", tool)}
 		v.appendLog(mcpapps.PartyView, rpcMessage{ID: id, Error: refusal})
 		return nil, refusal
