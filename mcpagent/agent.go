@@ -18,43 +18,45 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Options are what an Agent may be made with; all may be left out.
+// Options configure an Agent. All members are optional.
 type Options struct {
-	Version string   // of the agent; "1" where it is not said
-	Token   string   // callers must show it: as a bearer token, or in X-Agent-Token or X-API-Key
-	Secrets []string // calls of tools must be signed with one of them, as Standard Webhooks says
-	Seen    Seen     // remembers what was done; nil is a Memory
+	Version string   // version of the agent; by default "1"
+	Token   string   // required from callers, as a bearer token or in X-Agent-Token or X-API-Key; "" admits everybody
+	Secrets []string // tool calls must be signed with one of them, according to Standard Webhooks; empty requires no signature
+	Seen    Seen     // remembers handled deliveries; by default a Memory
 	Now     func() time.Time
 
-	HTTP HTTPOptions // how it serves HTTP
+	HTTP HTTPOptions // settings of the HTTP server
 }
 
-// HTTPOptions are how an Agent serves HTTP; the zero value is good for most.
+// HTTPOptions are the settings with which an Agent serves HTTP. The zero value
+// suits most agents.
 type HTTPOptions struct {
-	// SessionTimeout, above zero, gives clients of protocol versions before
-	// 2026-07-28 a session, which is closed when no request comes for that long.
-	// In one they can give up a call by notifications/cancelled. At zero each of
-	// their requests stands alone, and a call goes on to its end. A newer client
-	// gives up a call by closing its request.
+	// SessionTimeout, if positive, gives clients of protocol versions before
+	// 2026-07-28 a session, which is closed after that idle time. In a session they
+	// can cancel a call with notifications/cancelled. If it is 0, each of their
+	// requests is independent, and a call always runs to its end. Newer clients
+	// cancel a call by closing its request.
 	SessionTimeout time.Duration
 
-	// CrossOrigin refuses requests that a browser sends for pages of other
-	// origins. Nil refuses all of them; set one to trust some origins.
+	// CrossOrigin rejects requests that a browser sends for pages of other origins.
+	// Nil rejects all of them; set it to trust some origins.
 	CrossOrigin *http.CrossOriginProtection
 
-	// Logger takes what goes wrong. Nil logs nothing.
+	// Logger receives errors. Nil discards them.
 	Logger *slog.Logger
 
-	// EventStore lets clients with a session resume a stream that was cut. Nil is
-	// that they cannot.
+	// EventStore lets clients with a session resume an interrupted stream. Nil
+	// means that they cannot.
 	EventStore mcp.EventStore
 }
 
-// modern is the first version of MCP without sessions.
-const modern = "2026-07-28"
+// firstSessionlessVersion is the first version of MCP without sessions. Versions
+// are dates, so they compare as strings.
+const firstSessionlessVersion = "2026-07-28"
 
-// handler serves an agent's server.
-func (o HTTPOptions) handler(s *mcp.Server) http.Handler {
+// newHandler returns a handler that serves s to clients with and without sessions.
+func (o HTTPOptions) newHandler(s *mcp.Server) http.Handler {
 	get := func(*http.Request) *mcp.Server { return s }
 	stateless := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true, Logger: o.Logger, MaxRequestBodyBytes: maxBody,
@@ -65,7 +67,7 @@ func (o HTTPOptions) handler(s *mcp.Server) http.Handler {
 			SessionTimeout: o.SessionTimeout, EventStore: o.EventStore, Logger: o.Logger, MaxRequestBodyBytes: maxBody,
 		})
 		all = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Mcp-Protocol-Version") >= modern {
+			if r.Header.Get("Mcp-Protocol-Version") >= firstSessionlessVersion {
 				stateless.ServeHTTP(w, r)
 				return
 			}
@@ -79,15 +81,15 @@ func (o HTTPOptions) handler(s *mcp.Server) http.Handler {
 	return protection.Handler(all)
 }
 
-// Agent is an MCP server whose tools receive events. It serves HTTP, and other
-// transports by its Server.
+// Agent is an MCP server whose tools receive events. It is an http.Handler; for
+// other transports use its Server.
 type Agent struct {
 	opts   Options
 	server *mcp.Server
 	http   http.Handler
 }
 
-// New makes an agent without tools.
+// New returns an agent without tools. Add them with [On].
 func New(name string, o Options) *Agent {
 	if o.Version == "" {
 		o.Version = "1"
@@ -99,18 +101,18 @@ func New(name string, o Options) *Agent {
 		o.Now = time.Now
 	}
 	a := &Agent{opts: o, server: mcp.NewServer(&mcp.Implementation{Name: name, Version: o.Version}, nil)}
-	a.http = o.HTTP.handler(a.server)
+	a.http = o.HTTP.newHandler(a.server)
 	return a
 }
 
-// Server is the agent as the SDK knows it: for stdio, and for tools of its own.
+// Server returns the SDK server, for stdio and for tools that do not receive
+// events.
 func (a *Agent) Server() *mcp.Server { return a.server }
 
-// Delivery is what a call says of itself. Of a call that nobody's event led to
-// all but Tool is empty.
+// Delivery describes a call. For a call that no event caused, only Tool is set.
 type Delivery struct {
 	Tool    string `json:"-"`
-	ID      string `json:"id"` // the same however often it is sent
+	ID      string `json:"id"` // the same for every attempt
 	Event   string `json:"event"`
 	Type    string `json:"type"`
 	Source  string `json:"source"`
@@ -119,18 +121,19 @@ type Delivery struct {
 	Attempt int    `json:"attempt"`
 }
 
-// Ack is what the sender is told.
+// Ack is the answer to the sender.
 type Ack struct {
 	Acknowledged bool   `json:"acknowledged"`
 	Delivery     string `json:"delivery,omitempty"`
-	Repeated     bool   `json:"repeated,omitempty"` // it had been taken before
+	Repeated     bool   `json:"repeated,omitempty"` // a former delivery with the same id was handled
 }
 
-// Handler takes one delivery.
+// Handler handles one delivery. After an error, the sender may deliver it again.
 type Handler[In any] func(ctx context.Context, d Delivery, in In) error
 
-// On adds a tool that receives events. Its schema is made from In, whose members
-// are those of the payload.
+// On adds a tool that receives events. It derives the tool's schema from In, whose
+// fields are the members of the payload. It panics if that is not possible, like
+// [mcp.AddTool].
 func On[In any](a *Agent, tool, description string, h Handler[In]) {
 	mcp.AddTool(a.server, &mcp.Tool{Name: tool, Description: description, Annotations: &mcp.ToolAnnotations{IdempotentHint: true}},
 		func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Ack, error) {
@@ -144,7 +147,7 @@ func On[In any](a *Agent, tool, description string, h Handler[In]) {
 					return nil, Ack{}, fmt.Errorf("%s in _meta is no delivery: %w", junctor.MetaDelivery, err)
 				}
 			}
-			if d.ID == "" { // nothing to know it again by
+			if d.ID == "" { // without an id, a repetition cannot be recognized
 				return nil, Ack{Acknowledged: true}, h(ctx, d, in)
 			}
 			first, err := a.opts.Seen.Once(ctx, tool+"/"+d.ID, func() error { return h(ctx, d, in) })
@@ -155,12 +158,13 @@ func On[In any](a *Agent, tool, description string, h Handler[In]) {
 		})
 }
 
-// maxBody bounds one request.
+// maxBody bounds a request in bytes.
 const maxBody = 4 << 20
 
-// ServeHTTP lets in who shows the token, and calls of tools that are signed.
+// ServeHTTP rejects requests without the token, and tool calls without a valid
+// signature if there are secrets. All others go to the MCP server.
 func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !a.known(r) {
+	if !a.isAuthorized(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(w, "the token is missing or another", http.StatusUnauthorized)
 		return
@@ -186,7 +190,9 @@ func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.http.ServeHTTP(w, r)
 }
 
-func (a *Agent) known(r *http.Request) bool {
+// isAuthorized reports whether a request has the token. It compares in constant
+// time, so that a caller cannot guess the token byte by byte.
+func (a *Agent) isAuthorized(r *http.Request) bool {
 	if a.opts.Token == "" {
 		return true
 	}
@@ -199,7 +205,8 @@ func (a *Agent) known(r *http.Request) bool {
 	return false
 }
 
-// callsTool says whether a request may call a tool: what cannot be read may.
+// callsTool reports whether a request may be a tool call. A body that it cannot
+// parse counts as one, so that it needs a signature.
 func callsTool(body []byte) bool {
 	type message struct {
 		Method string `json:"method"`

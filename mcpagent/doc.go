@@ -1,6 +1,6 @@
-// Package mcpagent is the receiving side of events, for an agent's own MCP
-// server: tools that are called when something happened, such as feedback on what
-// the agent did. What is needed for that is here, and ten lines are left to write:
+// Package mcpagent is the receiving side of events, for an agent's own MCP server:
+// tools that are called when something happened, such as feedback on the agent's
+// work. A receiver takes about ten lines:
 //
 //	agent := mcpagent.New("trader", mcpagent.Options{Token: os.Getenv("AGENT_TOKEN")})
 //	mcpagent.On(agent, mcpagent.ReceiveFeedback, "Feedback on what I did",
@@ -12,14 +12,15 @@
 //		})
 //	log.Fatal(http.ListenAndServe("127.0.0.1:9000", agent))
 //
-// Events are delivered at least once, in order for each agent: the same one may
-// come again, under the same id, when an answer was lost. An Agent runs a handler
-// once for each id and answers the same again. A handler's error is an answer with
-// isError and is not remembered: what failed may be sent again.
+// Events are delivered at least once, in order for each agent. If an answer was
+// lost, the same event arrives again with the same id. An Agent runs a handler once
+// per id, and repeats the answer for further deliveries. An error of a handler is
+// answered with isError and not remembered, so that the event can be delivered
+// again.
 //
-// Who calls is checked: by a token, as in the header that it was entered for, and
-// by a signature as Standard Webhooks says, where there is a secret.
+// Callers are authenticated by a token and, if there is a secret, by a signature
+// according to Standard Webhooks.
 //
-// It stands on the official Go SDK of MCP, and on nothing else of this project but
-// its root package; its neighbour on the other side of the wire is internal/worker.
+// The package builds on the official Go SDK of MCP, and on nothing else of this
+// module but its root package. The sender of the events is internal/worker.
 package mcpagent

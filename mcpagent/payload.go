@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// The tools that senders know by these names.
+// Names of tools that senders of feedback and validations expect.
 const (
 	ReceiveFeedback     = "agent.receiveFeedback"
 	ReceiveValidation   = "agent.receiveValidation"
 	UpdateConfiguration = "agent.updateConfiguration"
 )
 
-// Feedback is what somebody says of an agent's work. It has a value with
-// decimals, or a score from 0 to 100 as older senders give it.
+// Feedback is feedback on an agent's work. It has a value with decimals or, from
+// older senders, a score from 0 to 100.
 type Feedback struct {
 	Value         any            `json:"value,omitempty" jsonschema:"what the work was worth: a whole number, or one as a text, of which valueDecimals digits stand behind the point"`
 	ValueDecimals int            `json:"valueDecimals,omitempty"`
@@ -26,14 +26,16 @@ type Feedback struct {
 	FileHash      string         `json:"fileHash,omitempty"`
 	FileContent   map[string]any `json:"fileContent,omitempty" jsonschema:"the file, verified; absent where it could not be had"`
 	BlockNumber   int64          `json:"blockNumber,omitempty"`
-	// TransactionHash and LogIndex name the event on its chain. What takes the event back
-	// names the same.
+	// TransactionHash and LogIndex identify the event on its chain. An event that
+	// revokes it has the same.
 	TransactionHash string `json:"transactionHash,omitempty"`
 	LogIndex        int64  `json:"logIndex,omitempty"`
 	Timestamp       int64  `json:"timestamp,omitempty"`
 }
 
-// Worth is the value, or else the score; nil where there is neither.
+// Worth returns the value, or the score if there is no valid value; nil if there is
+// neither. It rejects values of excessive length, whose conversion would be
+// expensive in CPU.
 func (f *Feedback) Worth() *big.Rat {
 	var text string
 	switch v := f.Value.(type) {
@@ -52,13 +54,14 @@ func (f *Feedback) Worth() *big.Rat {
 	return nil
 }
 
-// The bounds of a value: digits in all, and behind the point.
+// Bounds of a value: number of digits, and of those after the decimal point.
 const (
 	maxDigits   = 100
 	maxDecimals = 18
 )
 
-// Low says that the feedback has a worth below a limit.
+// Low reports whether the feedback has a worth below a limit. Feedback without a
+// worth is not low.
 func (f *Feedback) Low(limit int64) bool {
 	worth := f.Worth()
 	return worth != nil && worth.Cmp(big.NewRat(limit, 1)) < 0
@@ -76,5 +79,5 @@ type Validation struct {
 	LogIndex         int64          `json:"logIndex,omitempty"`
 }
 
-// Configuration is what an agent is to do otherwise from now on.
+// Configuration holds new settings of the agent, by name.
 type Configuration map[string]any

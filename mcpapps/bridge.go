@@ -6,18 +6,19 @@ import (
 )
 
 //go:embed bridge.js
-var bridge string
+var bridgeScript string
 
-// Bridge is the script by which a page talks to its host: one global function,
-// mcpApp. It is a plain script, to be read and to be used as it is; its head
-// says how.
-func Bridge() string { return bridge }
+// Bridge returns the script with which a page talks to its host. It defines one
+// global function, mcpApp, and needs no build step; the comment at its top explains
+// its use.
+func Bridge() string { return bridgeScript }
 
-// BridgeTag stands in a page for [Bridge]. The page of an App is one file, so
-// the script itself is put in the tag's place.
+// BridgeTag is the placeholder for [Bridge] in a page. The page of an App is a
+// single file, so [WithBridge] replaces the tag by the script itself.
 const BridgeTag = `<script src="mcpapps.js"></script>`
 
-// WithBridge puts the bridge in the place of the first [BridgeTag] of a page.
+// WithBridge replaces the first [BridgeTag] of a page by the bridge script. A page
+// without the tag stays as it is.
 func WithBridge(page string) string {
-	return strings.Replace(page, BridgeTag, "<script>\n"+bridge+"</script>", 1)
+	return strings.Replace(page, BridgeTag, "<script>\n"+bridgeScript+"</script>", 1)
 }

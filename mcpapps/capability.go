@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ClientCapabilities is what a client says of itself under [ExtensionID].
+// ClientCapabilities is the value that a client announces under [ExtensionID].
 type ClientCapabilities struct {
 	MIMETypes []string `json:"mimeTypes,omitzero"`
 }
@@ -22,42 +22,45 @@ func DeclareServer(caps *mcp.ServerCapabilities) {
 	caps.AddExtension(ExtensionID, map[string]any{"mimeTypes": []any{MIMEType}})
 }
 
-// Supported says whether a client shows Views. Ask with the capabilities of the
-// request (req.ClientCapabilities()), which are right for clients of both eras
-// of MCP: those with a session, and those that say it with every request.
+// Supported reports whether a client shows Views. Use the capabilities of the
+// request (req.ClientCapabilities()): they are correct both for clients with a
+// session and for newer ones that send them with every request.
 func Supported(caps *mcp.ClientCapabilities) bool {
 	if caps == nil {
 		return false
 	}
 	data, err := json.Marshal(caps.Extensions)
-	return err == nil && supports(data)
+	return err == nil && supportsApps(data)
 }
 
-// ParseSupport is [Supported] for the capabilities as a client wrote them.
+// ParseSupport is like [Supported], for the raw JSON of a client's capabilities.
+// Capabilities that it cannot parse count as no support.
 func ParseSupport(capabilities json.RawMessage) bool {
 	var in struct {
 		Extensions json.RawMessage `json:"extensions"`
 	}
-	return read(capabilities, &in) == nil && supports(in.Extensions)
+	return decodeStrict(capabilities, &in) == nil && supportsApps(in.Extensions)
 }
 
-func supports(extensions json.RawMessage) bool {
+// supportsApps reports whether the member extensions of a client's capabilities
+// contains this extension with the MIME type of App pages.
+func supportsApps(extensions json.RawMessage) bool {
 	var in struct {
 		UI ClientCapabilities `json:"io.modelcontextprotocol/ui"`
 	}
-	return len(extensions) > 0 && read(extensions, &in) == nil && slices.ContainsFunc(in.UI.MIMETypes, IsApp)
+	return len(extensions) > 0 && decodeStrict(extensions, &in) == nil && slices.ContainsFunc(in.UI.MIMETypes, IsApp)
 }
 
-// Experimental are capabilities that are not in the specification, by name.
+// Experimental holds capabilities outside the specification, by name.
 type Experimental map[string]map[string]any
 
-// ListChanged is a list of the server or the View; ListChanged says that news
-// of it come by notification.
+// ListChanged is the capability to list tools or resources. Its member says that
+// changes of the list are announced by notification.
 type ListChanged struct {
 	ListChanged bool `json:"listChanged,omitzero"`
 }
 
-// Modalities are the kinds of content that a host takes.
+// Modalities are the kinds of content that a host accepts.
 type Modalities struct {
 	Text              Flag `json:"text,omitzero"`
 	Image             Flag `json:"image,omitzero"`
@@ -67,18 +70,20 @@ type Modalities struct {
 	StructuredContent Flag `json:"structuredContent,omitzero"`
 }
 
-// SandboxCapabilities are what a host really granted to a page.
+// SandboxCapabilities are the permissions and sources that a host has granted to a
+// page.
 type SandboxCapabilities struct {
 	Permissions *Permissions `json:"permissions,omitzero"`
 	CSP         *CSP         `json:"csp,omitzero"`
 }
 
-// SamplingCapabilities say that a View may ask the host's model.
+// SamplingCapabilities say that a View may use the host's model.
 type SamplingCapabilities struct {
 	Tools Flag `json:"tools,omitzero"`
 }
 
-// HostCapabilities are what a host does for a View.
+// HostCapabilities are the services that a host offers to a View. A View must not
+// send a request whose capability is missing.
 type HostCapabilities struct {
 	Experimental       Experimental          `json:"experimental,omitzero"`
 	OpenLinks          Flag                  `json:"openLinks,omitzero"`
@@ -95,6 +100,6 @@ type HostCapabilities struct {
 // AppCapabilities are what a View can do.
 type AppCapabilities struct {
 	Experimental          Experimental  `json:"experimental,omitzero"`
-	Tools                 *ListChanged  `json:"tools,omitzero"` // tools of its own, for the agent
+	Tools                 *ListChanged  `json:"tools,omitzero"` // the View's own tools, for the agent
 	AvailableDisplayModes []DisplayMode `json:"availableDisplayModes,omitzero"`
 }

@@ -11,7 +11,7 @@ const (
 	Dark  Theme = "dark"
 )
 
-// DisplayMode is how much room a View has.
+// DisplayMode says how much space a View has.
 type DisplayMode string
 
 // Display modes.
@@ -21,7 +21,7 @@ const (
 	PIP        DisplayMode = "pip"
 )
 
-// Platform is what the host runs on.
+// Platform is the kind of device on which the host runs.
 type Platform string
 
 // Platforms.
@@ -31,8 +31,8 @@ const (
 	Mobile  Platform = "mobile"
 )
 
-// HostContext is what a View is told of the place where it stands. In a
-// host-context-changed notification it holds what changed, and only that.
+// HostContext describes the environment of a View. In a host-context-changed
+// notification it holds only the members that changed.
 type HostContext struct {
 	ToolInfo              *ToolInfo            `json:"toolInfo,omitzero"`
 	Theme                 Theme                `json:"theme,omitzero"`
@@ -47,30 +47,29 @@ type HostContext struct {
 	DeviceCapabilities    *DeviceCapabilities  `json:"deviceCapabilities,omitzero"`
 	SafeAreaInsets        *SafeAreaInsets      `json:"safeAreaInsets,omitzero"`
 
-	Extra map[string]any `json:",embed"` // what else the host says
+	Extra map[string]any `json:",embed"` // members that have no field here
 }
 
 // MarshalJSON writes Extra beside the fields.
 func (c HostContext) MarshalJSON() ([]byte, error) {
 	type plain HostContext
-	return write(plain(c))
+	return encodeDeterministic(plain(c))
 }
 
-// UnmarshalJSON reads what has no field into Extra.
+// UnmarshalJSON reads members that have no field into Extra.
 func (c *HostContext) UnmarshalJSON(data []byte) error {
 	type plain HostContext
-	return read(data, (*plain)(c))
+	return decodeStrict(data, (*plain)(c))
 }
 
-// ToolInfo is the call that the View was opened for.
+// ToolInfo is the tool call for which the View was opened.
 type ToolInfo struct {
-	ID   any            `json:"id,omitzero"` // of the tools/call request: a string or a number
+	ID   any            `json:"id,omitzero"` // id of the tools/call request: a string or a number
 	Tool Core[mcp.Tool] `json:"tool"`
 }
 
-// ContainerDimensions are the sizes of the View's container in pixels. A
-// dimension is fixed (Height), bounded (MaxHeight), or neither: then the View
-// chooses.
+// ContainerDimensions is the size of the View's container in pixels. A dimension is
+// fixed (Height), bounded (MaxHeight) or absent; the View chooses an absent one.
 type ContainerDimensions struct {
 	Height    *float64 `json:"height,omitzero"`
 	MaxHeight *float64 `json:"maxHeight,omitzero"`
@@ -78,13 +77,13 @@ type ContainerDimensions struct {
 	MaxWidth  *float64 `json:"maxWidth,omitzero"`
 }
 
-// DeviceCapabilities are how the person points; nil is not known.
+// DeviceCapabilities describe the person's pointing device; nil means unknown.
 type DeviceCapabilities struct {
 	Touch *bool `json:"touch,omitzero"`
 	Hover *bool `json:"hover,omitzero"`
 }
 
-// SafeAreaInsets are the margins, in pixels, that something may cover.
+// SafeAreaInsets are the margins, in pixels, that the device may cover.
 type SafeAreaInsets struct {
 	Top    float64 `json:"top"`
 	Right  float64 `json:"right"`
@@ -92,13 +91,13 @@ type SafeAreaInsets struct {
 	Left   float64 `json:"left"`
 }
 
-// Styles is how the host looks.
+// Styles describe the look of the host.
 type Styles struct {
 	Variables map[StyleVariable]string `json:"variables,omitzero"`
 	CSS       *CSS                     `json:"css,omitzero"`
 }
 
-// CSS is style that a View may take over as it is.
+// CSS is style that a View may insert unchanged.
 type CSS struct {
 	Fonts string `json:"fonts,omitzero"` // @font-face and @import rules
 }

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Limits of what a page may declare; more is left out of the policy.
+// Limits of the declarations of a page. The policy leaves out what exceeds them.
 const (
 	maxSources      = 64  // in one list
 	maxSourceLength = 300 // of one source
 )
 
-// Validate says what is wrong with the declared hosts: one error for each that
-// [Policy.Header] leaves out.
+// Validate returns an error for each declared source that [Policy.Header] would
+// leave out; nil if all are valid.
 func (c *CSP) Validate() error {
 	if c == nil {
 		return nil
@@ -44,44 +44,47 @@ func (c *CSP) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Allowed is c without what [CSP.Validate] complains about: what a host grants,
-// and tells the View in its capabilities. That of nil is nil.
+// Allowed returns a copy of c with only the valid sources: those that a host grants
+// and announces to the View in its capabilities. It returns nil for nil.
 func (c *CSP) Allowed() *CSP {
 	if c == nil {
 		return nil
 	}
 	return &CSP{
-		ConnectDomains:  valid(c.ConnectDomains),
-		ResourceDomains: valid(c.ResourceDomains),
-		FrameDomains:    valid(c.FrameDomains),
-		BaseURIDomains:  valid(c.BaseURIDomains),
+		ConnectDomains:  keepValidSources(c.ConnectDomains),
+		ResourceDomains: keepValidSources(c.ResourceDomains),
+		FrameDomains:    keepValidSources(c.FrameDomains),
+		BaseURIDomains:  keepValidSources(c.BaseURIDomains),
 	}
 }
 
-// Policy is what a host adds to what a page declares.
+// Policy holds the settings of a host that complete the declarations of a page.
 type Policy struct {
-	// FrameAncestors are the origins that may show the page in a frame. Without
-	// any, nobody may.
+	// FrameAncestors are the origins that may embed the page in a frame. By
+	// default, none may.
 	FrameAncestors []string
-	// Eval allows eval and WebAssembly: the compatible profile. It is for pages
-	// that a person approved.
+	// Eval allows eval and WebAssembly, which some frameworks need. Set it only for
+	// pages that a person approved.
 	Eval bool
-	// Opaque takes the page's origin away, for hosts that have no name to give
-	// each page.
+	// Opaque gives the page an opaque origin. Use it if the host cannot serve each
+	// page from an origin of its own.
 	Opaque bool
-	// ReportURI is where browsers report violations: a path or an http URL.
+	// ReportURI receives the browser's reports of violations: a path or an http
+	// URL. An invalid one is left out.
 	ReportURI string
 }
 
-// Header is the value of Content-Security-Policy for a page that declares c;
-// nil declares nothing. Sources that are not plain origins, with an optional
-// path, are left out, so nothing in a declaration can add a directive, a
-// keyword or a wildcard for everything.
+// Header returns the value of Content-Security-Policy for a page that declares c;
+// nil declares nothing. It includes only sources that are origins with an optional
+// path. A declaration can therefore not add a directive, a keyword or a wildcard
+// for all hosts.
 func (p Policy) Header(c *CSP) string {
 	if c == nil {
 		c = &CSP{}
 	}
-	resources := valid(c.ResourceDomains)
+	// A page is a single file with inline scripts and styles, so 'unsafe-inline' is
+	// needed. Everything that is not declared stays forbidden by default-src.
+	resources := keepValidSources(c.ResourceDomains)
 	script := []string{"'self'", "'unsafe-inline'"}
 	if p.Eval {
 		script = append(script, "'unsafe-eval'", "'wasm-unsafe-eval'")
@@ -105,30 +108,31 @@ func (p Policy) Header(c *CSP) string {
 	directive("font-src", local, resources...)
 	directive("media-src", local, resources...)
 	directive("worker-src", []string{"'self'", "blob:"})
-	directive("connect-src", orElse(valid(c.ConnectDomains), "'none'"))
-	directive("frame-src", orElse(valid(c.FrameDomains), "'none'"))
-	directive("base-uri", orElse(valid(c.BaseURIDomains), "'self'"))
+	directive("connect-src", sourcesOr(keepValidSources(c.ConnectDomains), "'none'"))
+	directive("frame-src", sourcesOr(keepValidSources(c.FrameDomains), "'none'"))
+	directive("base-uri", sourcesOr(keepValidSources(c.BaseURIDomains), "'self'"))
 	directive("object-src", []string{"'none'"})
 	directive("form-action", []string{"'none'"})
-	directive("frame-ancestors", orElse(valid(p.FrameAncestors), "'none'"))
+	directive("frame-ancestors", sourcesOr(keepValidSources(p.FrameAncestors), "'none'"))
 	if p.Opaque {
 		directive("sandbox", []string{"allow-scripts", "allow-forms"})
 	}
-	if reportPath.MatchString(p.ReportURI) || checkSource(p.ReportURI) == nil {
+	if reportPathPattern.MatchString(p.ReportURI) || checkSource(p.ReportURI) == nil {
 		directive("report-uri", []string{p.ReportURI})
 	}
 	return b.String()
 }
 
-// ConnectionAllowlist is the value of the header of that name: whereto the page
-// may open connections at all, WebRTC included, which no policy stops.
+// ConnectionAllowlist returns the value of the Connection-Allowlist header: the
+// origins to which the page may open any connection. It also covers WebRTC, which a
+// content security policy does not restrict.
 func (c *CSP) ConnectionAllowlist() string {
 	var b strings.Builder
 	b.WriteString("(response-origin")
 	if c != nil {
 		seen := map[string]bool{}
 		for _, list := range [][]string{c.ConnectDomains, c.ResourceDomains, c.FrameDomains, c.BaseURIDomains} {
-			for _, s := range valid(list) {
+			for _, s := range keepValidSources(list) {
 				scheme, rest, _ := strings.Cut(s, "://")
 				host, _, _ := strings.Cut(rest, "/")
 				if origin := scheme + "://" + host; !seen[origin] {
@@ -142,14 +146,16 @@ func (c *CSP) ConnectionAllowlist() string {
 	return b.String()
 }
 
-func orElse(sources []string, keyword string) []string {
+// sourcesOr returns the sources, or a keyword if there are none.
+func sourcesOr(sources []string, keyword string) []string {
 	if len(sources) == 0 {
 		return []string{keyword}
 	}
 	return sources
 }
 
-func valid(sources []string) []string {
+// keepValidSources returns the valid sources within the limit; nil for nil.
+func keepValidSources(sources []string) []string {
 	if sources == nil {
 		return nil
 	}
@@ -162,13 +168,15 @@ func valid(sources []string) []string {
 	return good
 }
 
-// A source is scheme, host and perhaps port and path. Keywords, schemes alone,
-// spaces, quotes, semicolons and commas have no place in it. \z and not $: a
-// line end must not hide behind one.
+// sourcePattern describes a source: scheme, host, optional port and path. It has no
+// place for keywords, bare schemes, spaces, quotes, semicolons or commas. It ends
+// with \z and not with $, which would allow a line break behind it.
 var sourcePattern = regexp.MustCompile(`\A(https?|wss?)://(\*\.)?([A-Za-z0-9.-]+)(?::([0-9]{1,5}|\*))?(/[A-Za-z0-9._~%/@:+=!&-]*)?\z`)
 
-var reportPath = regexp.MustCompile(`\A/[A-Za-z0-9._~/-]*\z`)
+// reportPathPattern describes a path for reports.
+var reportPathPattern = regexp.MustCompile(`\A/[A-Za-z0-9._~/-]*\z`)
 
+// checkSource returns an error if a source is invalid.
 func checkSource(s string) error {
 	if len(s) > maxSourceLength {
 		return fmt.Errorf("%.40q… is longer than %d characters", s, maxSourceLength)

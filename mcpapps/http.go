@@ -8,43 +8,43 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// modern is the first version of MCP without sessions.
-const modern = "2026-07-28"
+// firstSessionlessVersion is the first version of MCP without sessions. Versions
+// are dates, so they compare as strings.
+const firstSessionlessVersion = "2026-07-28"
 
-// DefaultSessionTimeout is after how long an idle session is closed, unless
-// [HTTPOptions] say otherwise.
+// DefaultSessionTimeout is the idle time after which [HTTPHandler] closes a session
+// by default.
 const DefaultSessionTimeout = 30 * time.Minute
 
-// HTTPOptions are how [HTTPHandler] serves; the zero value is good for most
-// servers.
+// HTTPOptions configure [HTTPHandler]. The zero value suits most servers.
 type HTTPOptions struct {
-	// SessionTimeout is after how long a session of an older client, from which no
-	// request comes, is closed. 0 is [DefaultSessionTimeout]; below zero none is
-	// ever closed.
+	// SessionTimeout is the idle time after which a session of an older client is
+	// closed. 0 means [DefaultSessionTimeout]; a negative value means never.
 	SessionTimeout time.Duration
 
-	// CrossOrigin refuses requests that a browser sends for pages of other
-	// origins. Nil refuses all of them; set one to trust some origins.
+	// CrossOrigin rejects requests that a browser sends for pages of other origins.
+	// Nil rejects all of them; set it to trust some origins.
 	CrossOrigin *http.CrossOriginProtection
 
-	// Logger takes what goes wrong. Nil logs nothing.
+	// Logger receives errors. Nil discards them.
 	Logger *slog.Logger
 
-	// EventStore lets older clients resume a stream that was cut. Nil is that they
-	// cannot. Clients without sessions never can.
+	// EventStore lets older clients resume an interrupted stream. Nil means that
+	// they cannot. Clients without sessions never can.
 	EventStore mcp.EventStore
 
-	// MaxBody bounds a request in bytes. 0 is the SDK's bound, 4 MiB.
+	// MaxBody bounds a request in bytes. 0 means the SDK's limit, 4 MiB.
 	MaxBody int64
 }
 
-// HTTPHandler serves a server to clients of both eras of MCP. The SDK's handler
-// is either for clients with sessions, who say once what they can show, or for
-// those without, who say it with every request; this one has both.
+// HTTPHandler serves s to clients with and without sessions. The SDK's own handler
+// supports one of the two: clients with sessions announce once what they can show,
+// newer clients announce it with every request. This handler chooses by the version
+// of each request.
 //
-// A call ends when its client gives it up: an older client by
-// notifications/cancelled, a newer one by closing its request. The handler's
-// context ends with it.
+// A call ends when its client cancels it: an older client sends
+// notifications/cancelled, a newer one closes its request. The context of the
+// tool's handler ends with it.
 func HTTPHandler(s *mcp.Server, o HTTPOptions) http.Handler {
 	get := func(*http.Request) *mcp.Server { return s }
 	timeout := o.SessionTimeout
@@ -52,7 +52,7 @@ func HTTPHandler(s *mcp.Server, o HTTPOptions) http.Handler {
 	case timeout == 0:
 		timeout = DefaultSessionTimeout
 	case timeout < 0:
-		timeout = 0 // the SDK's word for never
+		timeout = 0 // in the SDK, 0 means never
 	}
 	sessions := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 		SessionTimeout: timeout, EventStore: o.EventStore, Logger: o.Logger, MaxRequestBodyBytes: o.MaxBody,
@@ -61,7 +61,7 @@ func HTTPHandler(s *mcp.Server, o HTTPOptions) http.Handler {
 		Stateless: true, PropagateRequestCancellation: true, Logger: o.Logger, MaxRequestBodyBytes: o.MaxBody,
 	})
 	both := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Mcp-Protocol-Version") >= modern {
+		if r.Header.Get("Mcp-Protocol-Version") >= firstSessionlessVersion {
 			stateless.ServeHTTP(w, r)
 			return
 		}

@@ -7,17 +7,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Party is who sends or receives a message.
+// Party is the sender or receiver of a message.
 type Party string
 
-// The parties of a conversation. The proxy is the frame between host and View.
+// The parties of a conversation. The proxy is the frame between host and View, which
+// isolates the View's origin.
 const (
 	PartyView  Party = "view"
 	PartyHost  Party = "host"
 	PartyProxy Party = "proxy"
 )
 
-// Names of this extension's own messages.
+// Names of the extension's own requests (Method…) and notifications (Note…).
 const (
 	MethodInitialize         = "ui/initialize"
 	MethodOpenLink           = "ui/open-link"
@@ -39,19 +40,20 @@ const (
 	NoteSandboxResourceReady = "ui/notifications/sandbox-resource-ready"
 )
 
-// Method is one message that one party may send.
+// Method describes a message that one party may send to another.
 type Method struct {
 	Name    string
 	From    Party
 	To      Party
-	Request bool // it is answered; otherwise it is a notification
+	Request bool // a request, which is answered; otherwise a notification
 
 	params, result func(json.RawMessage) (any, error)
 }
 
-// Params reads the message's params, strictly: names by their exact case, none
-// twice, and what is required is there. The answer is a pointer to the type
-// that belongs to the method, such as *OpenLinkParams. Absent params are empty.
+// Params decodes the message's params strictly: names are case-sensitive,
+// duplicates are errors, and required members must be present. The result is a
+// pointer to the type that belongs to the method, such as *OpenLinkParams. Absent
+// params count as empty.
 func (m Method) Params(data json.RawMessage) (any, error) {
 	v, err := m.params(data)
 	if err != nil {
@@ -60,7 +62,8 @@ func (m Method) Params(data json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// Result reads the answer to a request as Params reads the question.
+// Result decodes the answer to a request, as strictly as Params. For a notification
+// it returns an error.
 func (m Method) Result(data json.RawMessage) (any, error) {
 	if !m.Request {
 		return nil, fmt.Errorf("mcpapps: %s is a notification and has no answer", m.Name)
@@ -72,8 +75,8 @@ func (m Method) Result(data json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// Lookup finds the message that a party sends under a name. What a party may
-// not send is not found.
+// Lookup returns the message with a name that a party sends. It does not find
+// messages that the party may not send.
 func Lookup(from Party, name string) (Method, bool) {
 	for _, m := range Methods() {
 		if m.From == from && m.Name == name {
@@ -83,62 +86,66 @@ func Lookup(from Party, name string) (Method, bool) {
 	return Method{}, false
 }
 
-// Methods lists every message in the direction it goes: those of this extension
-// and the part of MCP that View and host speak with one another.
+// Methods returns every message in its direction: those of this extension, and the
+// part of MCP that View and host use with each other.
 func Methods() []Method {
 	return []Method{
-		request[InitializeParams, InitializeResult](PartyView, MethodInitialize),
-		request[OpenLinkParams, Outcome](PartyView, MethodOpenLink),
-		request[DownloadFileParams, Outcome](PartyView, MethodDownloadFile),
-		request[MessageParams, Outcome](PartyView, MethodMessage),
-		request[UpdateModelContextParams, OpenResult](PartyView, MethodUpdateModelContext),
-		request[RequestDisplayModeParams, RequestDisplayModeResult](PartyView, MethodRequestDisplayMode),
-		request[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyView, "tools/call"),
-		request[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyView, "tools/list"),
-		request[Core[mcp.ReadResourceParams], Core[mcp.ReadResourceResult]](PartyView, "resources/read"),
-		request[Core[mcp.ListResourcesParams], Core[mcp.ListResourcesResult]](PartyView, "resources/list"),
-		request[Core[mcp.ListResourceTemplatesParams], Core[mcp.ListResourceTemplatesResult]](PartyView, "resources/templates/list"),
-		request[Core[mcp.ListPromptsParams], Core[mcp.ListPromptsResult]](PartyView, "prompts/list"),
-		request[Core[mcp.CreateMessageWithToolsParams], Core[mcp.CreateMessageWithToolsResult]](PartyView, "sampling/createMessage"), //nolint:staticcheck // MCP gives it up, Views still ask
-		request[Core[mcp.PingParams], OpenResult](PartyView, "ping"),
-		note[None](PartyView, PartyHost, NoteInitialized),
-		note[SizeChangedParams](PartyView, PartyHost, NoteSizeChanged),
-		note[None](PartyView, PartyHost, NoteRequestTeardown),
-		note[Core[mcp.LoggingMessageParams]](PartyView, PartyHost, "notifications/message"), //nolint:staticcheck // MCP gives it up, Views still log
-		note[Core[mcp.ToolListChangedParams]](PartyView, PartyHost, "notifications/tools/list_changed"),
+		newRequest[InitializeParams, InitializeResult](PartyView, MethodInitialize),
+		newRequest[OpenLinkParams, Outcome](PartyView, MethodOpenLink),
+		newRequest[DownloadFileParams, Outcome](PartyView, MethodDownloadFile),
+		newRequest[MessageParams, Outcome](PartyView, MethodMessage),
+		newRequest[UpdateModelContextParams, OpenResult](PartyView, MethodUpdateModelContext),
+		newRequest[RequestDisplayModeParams, RequestDisplayModeResult](PartyView, MethodRequestDisplayMode),
+		newRequest[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyView, "tools/call"),
+		newRequest[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyView, "tools/list"),
+		newRequest[Core[mcp.ReadResourceParams], Core[mcp.ReadResourceResult]](PartyView, "resources/read"),
+		newRequest[Core[mcp.ListResourcesParams], Core[mcp.ListResourcesResult]](PartyView, "resources/list"),
+		newRequest[Core[mcp.ListResourceTemplatesParams], Core[mcp.ListResourceTemplatesResult]](PartyView, "resources/templates/list"),
+		newRequest[Core[mcp.ListPromptsParams], Core[mcp.ListPromptsResult]](PartyView, "prompts/list"),
+		newRequest[Core[mcp.CreateMessageWithToolsParams], Core[mcp.CreateMessageWithToolsResult]](PartyView, "sampling/createMessage"), //nolint:staticcheck // deprecated in MCP, but Views still use it
+		newRequest[Core[mcp.PingParams], OpenResult](PartyView, "ping"),
+		newNotification[None](PartyView, PartyHost, NoteInitialized),
+		newNotification[SizeChangedParams](PartyView, PartyHost, NoteSizeChanged),
+		newNotification[None](PartyView, PartyHost, NoteRequestTeardown),
+		newNotification[Core[mcp.LoggingMessageParams]](PartyView, PartyHost, "notifications/message"), //nolint:staticcheck // deprecated in MCP, but Views still log
+		newNotification[Core[mcp.ToolListChangedParams]](PartyView, PartyHost, "notifications/tools/list_changed"),
 
-		request[ResourceTeardownParams, OpenResult](PartyHost, MethodResourceTeardown),
-		request[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyHost, "tools/call"),
-		request[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyHost, "tools/list"),
-		request[Core[mcp.PingParams], OpenResult](PartyHost, "ping"),
-		note[ToolInputParams](PartyHost, PartyView, NoteToolInput),
-		note[ToolInputParams](PartyHost, PartyView, NoteToolInputPartial),
-		note[Core[mcp.CallToolResult]](PartyHost, PartyView, NoteToolResult),
-		note[ToolCancelledParams](PartyHost, PartyView, NoteToolCancelled),
-		note[HostContext](PartyHost, PartyView, NoteHostContextChanged),
-		note[Core[mcp.ToolListChangedParams]](PartyHost, PartyView, "notifications/tools/list_changed"),
-		note[Core[mcp.ResourceListChangedParams]](PartyHost, PartyView, "notifications/resources/list_changed"),
-		note[Core[mcp.PromptListChangedParams]](PartyHost, PartyView, "notifications/prompts/list_changed"),
+		newRequest[ResourceTeardownParams, OpenResult](PartyHost, MethodResourceTeardown),
+		newRequest[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyHost, "tools/call"),
+		newRequest[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyHost, "tools/list"),
+		newRequest[Core[mcp.PingParams], OpenResult](PartyHost, "ping"),
+		newNotification[ToolInputParams](PartyHost, PartyView, NoteToolInput),
+		newNotification[ToolInputParams](PartyHost, PartyView, NoteToolInputPartial),
+		newNotification[Core[mcp.CallToolResult]](PartyHost, PartyView, NoteToolResult),
+		newNotification[ToolCancelledParams](PartyHost, PartyView, NoteToolCancelled),
+		newNotification[HostContext](PartyHost, PartyView, NoteHostContextChanged),
+		newNotification[Core[mcp.ToolListChangedParams]](PartyHost, PartyView, "notifications/tools/list_changed"),
+		newNotification[Core[mcp.ResourceListChangedParams]](PartyHost, PartyView, "notifications/resources/list_changed"),
+		newNotification[Core[mcp.PromptListChangedParams]](PartyHost, PartyView, "notifications/prompts/list_changed"),
 
-		note[None](PartyProxy, PartyHost, NoteSandboxProxyReady),
-		note[SandboxResourceReadyParams](PartyHost, PartyProxy, NoteSandboxResourceReady),
+		newNotification[None](PartyProxy, PartyHost, NoteSandboxProxyReady),
+		newNotification[SandboxResourceReadyParams](PartyHost, PartyProxy, NoteSandboxResourceReady),
 	}
 }
 
-func request[P, R any](from Party, name string) Method {
+// newRequest returns a request from the View to the host, or in the other
+// direction.
+func newRequest[P, R any](from Party, name string) Method {
 	to := PartyHost
 	if from == PartyHost {
 		to = PartyView
 	}
-	return Method{Name: name, From: from, To: to, Request: true, params: decode[P], result: decode[R]}
+	return Method{Name: name, From: from, To: to, Request: true, params: decodeParams[P], result: decodeParams[R]}
 }
 
-func note[P any](from, to Party, name string) Method {
-	return Method{Name: name, From: from, To: to, params: decode[P]}
+// newNotification returns a notification.
+func newNotification[P any](from, to Party, name string) Method {
+	return Method{Name: name, From: from, To: to, params: decodeParams[P]}
 }
 
-// decode reads data into a new T and asks T whether all that it needs is there.
-func decode[T any](data json.RawMessage) (any, error) {
+// decodeParams decodes data into a new T, and calls T's checkParams method if it
+// has one to check required members.
+func decodeParams[T any](data json.RawMessage) (any, error) {
 	v := new(T)
 	if len(data) == 0 {
 		data = []byte("{}")
@@ -146,11 +153,11 @@ func decode[T any](data json.RawMessage) (any, error) {
 	if !isObject(data) {
 		return nil, fmt.Errorf("an object is wanted, not %.20q", data)
 	}
-	if err := read(data, v); err != nil {
+	if err := decodeStrict(data, v); err != nil {
 		return nil, err
 	}
-	if c, ok := any(v).(interface{ check() error }); ok {
-		if err := c.check(); err != nil {
+	if c, ok := any(v).(interface{ checkParams() error }); ok {
+		if err := c.checkParams(); err != nil {
 			return nil, err
 		}
 	}

@@ -2,9 +2,9 @@ package mcpapps
 
 import "strings"
 
-// Namespace is a page's address behind a gateway that joins servers: the page
-// ui://x of server s is ui://s/x there. Other addresses stay as they are. The
-// server's name must not be empty or hold a slash; [Denamespace] undoes it.
+// Namespace returns the URI of a page behind a gateway that combines servers: the
+// page ui://x of the server s becomes ui://s/x. Other URIs stay as they are. The
+// server's name must not be empty or contain a slash. [Denamespace] is the inverse.
 func Namespace(server, uri string) string {
 	rest, ok := strings.CutPrefix(uri, Scheme)
 	if !ok {
@@ -13,9 +13,9 @@ func Namespace(server, uri string) string {
 	return Scheme + server + "/" + rest
 }
 
-// Denamespace is the server that a page behind a gateway belongs to, and the
-// page's address there. ok is false for an address that [Namespace] cannot
-// have made.
+// Denamespace splits the URI of a page behind a gateway into the server and the
+// page's URI on that server. ok is false for a URI that [Namespace] cannot have
+// produced.
 func Denamespace(uri string) (server, original string, ok bool) {
 	rest, ok := strings.CutPrefix(uri, Scheme)
 	if !ok {

@@ -7,24 +7,24 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// None is params or a result that says nothing.
+// None is empty params, or an empty result.
 type None struct{}
 
-// InitializeParams open the conversation of a View with its host.
+// InitializeParams start the conversation of a View with its host.
 type InitializeParams struct {
 	AppInfo         mcp.Implementation `json:"appInfo"`
 	AppCapabilities AppCapabilities    `json:"appCapabilities"`
 	ProtocolVersion string             `json:"protocolVersion"`
 }
 
-func (p *InitializeParams) check() error {
+func (p *InitializeParams) checkParams() error {
 	if p.AppInfo.Name == "" || p.ProtocolVersion == "" {
 		return errors.New("appInfo with a name, and protocolVersion, are required")
 	}
 	return nil
 }
 
-// InitializeResult is the host's answer.
+// InitializeResult is the host's answer to ui/initialize.
 type InitializeResult struct {
 	ProtocolVersion  string             `json:"protocolVersion"`
 	HostInfo         mcp.Implementation `json:"hostInfo"`
@@ -37,13 +37,13 @@ type InitializeResult struct {
 // MarshalJSON writes Extra beside the fields.
 func (r InitializeResult) MarshalJSON() ([]byte, error) {
 	type plain InitializeResult
-	return write(plain(r))
+	return encodeDeterministic(plain(r))
 }
 
-// UnmarshalJSON reads what has no field into Extra.
+// UnmarshalJSON reads members that have no field into Extra.
 func (r *InitializeResult) UnmarshalJSON(data []byte) error {
 	type plain InitializeResult
-	return read(data, (*plain)(r))
+	return decodeStrict(data, (*plain)(r))
 }
 
 // OpenLinkParams ask the host to open a link.
@@ -51,20 +51,20 @@ type OpenLinkParams struct {
 	URL string `json:"url"`
 }
 
-func (p *OpenLinkParams) check() error {
+func (p *OpenLinkParams) checkParams() error {
 	if p.URL == "" {
 		return errors.New("url is required")
 	}
 	return nil
 }
 
-// DownloadFileParams ask the host to save files: embedded resources, or links
-// to them.
+// DownloadFileParams ask the host to save files: embedded resources, or links to
+// resources.
 type DownloadFileParams struct {
 	Contents []Block `json:"contents"`
 }
 
-func (p *DownloadFileParams) check() error {
+func (p *DownloadFileParams) checkParams() error {
 	for i, b := range p.Contents {
 		if kind := b.Type(); kind != "resource" && kind != "resource_link" {
 			return fmt.Errorf("contents[%d] is neither a resource nor a link to one, but %q", i, kind)
@@ -73,13 +73,13 @@ func (p *DownloadFileParams) check() error {
 	return nil
 }
 
-// MessageParams put a message into the conversation, as from the person.
+// MessageParams add a message to the conversation in the person's name.
 type MessageParams struct {
-	Role    string `json:"role"` // "user"
+	Role    string `json:"role"` // always "user"
 	Content Blocks `json:"content"`
 }
 
-func (p *MessageParams) check() error {
+func (p *MessageParams) checkParams() error {
 	if p.Role != "user" {
 		return fmt.Errorf(`role is "user", not %q`, p.Role)
 	}
@@ -88,7 +88,7 @@ func (p *MessageParams) check() error {
 
 // Outcome is the result of open-link, download-file and message.
 type Outcome struct {
-	IsError bool `json:"isError,omitzero"` // the host or the person refused
+	IsError bool `json:"isError,omitzero"` // the host or the person refused the request
 
 	Extra map[string]any `json:",embed"`
 }
@@ -96,16 +96,16 @@ type Outcome struct {
 // MarshalJSON writes Extra beside the field.
 func (o Outcome) MarshalJSON() ([]byte, error) {
 	type plain Outcome
-	return write(plain(o))
+	return encodeDeterministic(plain(o))
 }
 
-// UnmarshalJSON reads what has no field into Extra.
+// UnmarshalJSON reads members that have no field into Extra.
 func (o *Outcome) UnmarshalJSON(data []byte) error {
 	type plain Outcome
-	return read(data, (*plain)(o))
+	return decodeStrict(data, (*plain)(o))
 }
 
-// UpdateModelContextParams replace what the model is told of the View.
+// UpdateModelContextParams replace the context that the model gets from the View.
 type UpdateModelContextParams struct {
 	Content           []Block        `json:"content,omitzero"`
 	StructuredContent map[string]any `json:"structuredContent,omitzero"`
@@ -116,7 +116,7 @@ type RequestDisplayModeParams struct {
 	Mode DisplayMode `json:"mode"`
 }
 
-func (p *RequestDisplayModeParams) check() error {
+func (p *RequestDisplayModeParams) checkParams() error {
 	switch p.Mode {
 	case Inline, Fullscreen, PIP:
 		return nil
@@ -124,7 +124,8 @@ func (p *RequestDisplayModeParams) check() error {
 	return fmt.Errorf("mode is inline, fullscreen or pip, not %q", p.Mode)
 }
 
-// RequestDisplayModeResult is the mode that holds, changed or not.
+// RequestDisplayModeResult is the mode after the request, whether it changed or
+// not.
 type RequestDisplayModeResult struct {
 	Mode DisplayMode `json:"mode"`
 
@@ -134,33 +135,33 @@ type RequestDisplayModeResult struct {
 // MarshalJSON writes Extra beside the field.
 func (r RequestDisplayModeResult) MarshalJSON() ([]byte, error) {
 	type plain RequestDisplayModeResult
-	return write(plain(r))
+	return encodeDeterministic(plain(r))
 }
 
-// UnmarshalJSON reads what has no field into Extra.
+// UnmarshalJSON reads members that have no field into Extra.
 func (r *RequestDisplayModeResult) UnmarshalJSON(data []byte) error {
 	type plain RequestDisplayModeResult
-	return read(data, (*plain)(r))
+	return decodeStrict(data, (*plain)(r))
 }
 
-// SizeChangedParams say how large the View's content is now, in pixels.
+// SizeChangedParams are the size of the View's content in pixels.
 type SizeChangedParams struct {
 	Width  *float64 `json:"width,omitzero"`
 	Height *float64 `json:"height,omitzero"`
 }
 
-// ResourceTeardownParams say that the View is about to be closed. The
-// specification's text has a reason, its schema does not: it is read, and best
-// not sent.
+// ResourceTeardownParams announce that the View is about to be closed. The text of
+// the specification has a reason, its schema does not. It is read; better not send
+// it.
 type ResourceTeardownParams struct {
 	Reason string `json:"reason,omitzero"`
 }
 
-// OpenResult is a result with nothing in it that is known.
+// OpenResult is a result without defined members.
 type OpenResult map[string]any
 
-// ToolInputParams are the arguments of the call that the View is for, whole
-// (tool-input) or as far as they have come (tool-input-partial).
+// ToolInputParams are the arguments of the call for which the View was opened:
+// complete in tool-input, the part that has arrived in tool-input-partial.
 type ToolInputParams struct {
 	Arguments map[string]any `json:"arguments,omitzero"`
 }
@@ -170,10 +171,10 @@ type ToolCancelledParams struct {
 	Reason string `json:"reason,omitzero"`
 }
 
-// SandboxResourceReadyParams hand the page to the proxy that frames it.
+// SandboxResourceReadyParams pass the page to the proxy that frames it.
 type SandboxResourceReadyParams struct {
 	HTML        string       `json:"html"`
-	Sandbox     string       `json:"sandbox,omitzero"` // of the inner iframe
+	Sandbox     string       `json:"sandbox,omitzero"` // sandbox attribute of the inner iframe
 	CSP         *CSP         `json:"csp,omitzero"`
 	Permissions *Permissions `json:"permissions,omitzero"`
 }

@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// CSP names the hosts that a page wants to use. Nothing else can be reached.
+// CSP declares the sources that a page wants to use. The page can reach nothing
+// else.
 type CSP struct {
 	ConnectDomains  []string `json:"connectDomains,omitzero"`  // fetch, WebSocket
 	ResourceDomains []string `json:"resourceDomains,omitzero"` // scripts, styles, images, fonts, media
@@ -20,13 +21,14 @@ type CSP struct {
 	BaseURIDomains  []string `json:"baseUriDomains,omitzero"`  // <base href>
 }
 
-// UnmarshalJSON reads names by their exact case, whoever decodes.
+// UnmarshalJSON decodes strictly, whichever decoder the caller uses: a name in
+// another case must not grant anything.
 func (c *CSP) UnmarshalJSON(data []byte) error {
 	type plain CSP
-	return read(data, (*plain)(c))
+	return decodeStrict(data, (*plain)(c))
 }
 
-// Permissions are the features of a browser that a page asks for.
+// Permissions are the browser features that a page requests.
 type Permissions struct {
 	Camera         Flag `json:"camera,omitzero"`
 	Microphone     Flag `json:"microphone,omitzero"`
@@ -34,14 +36,14 @@ type Permissions struct {
 	ClipboardWrite Flag `json:"clipboardWrite,omitzero"`
 }
 
-// UnmarshalJSON reads names by their exact case, whoever decodes.
+// UnmarshalJSON decodes strictly, like that of [CSP].
 func (p *Permissions) UnmarshalJSON(data []byte) error {
 	type plain Permissions
-	return read(data, (*plain)(p))
+	return decodeStrict(data, (*plain)(p))
 }
 
-// Allow is the value of an iframe's allow attribute that grants p; "" when it
-// asks for nothing.
+// Allow returns the value of an iframe's allow attribute that grants p; "" if p
+// requests nothing.
 func (p *Permissions) Allow() string {
 	if p == nil {
 		return ""
@@ -58,24 +60,24 @@ func (p *Permissions) Allow() string {
 	return strings.Join(names, "; ")
 }
 
-// ResourceMeta is _meta.ui of a page's resource.
+// ResourceMeta is the member ui in the _meta of a page's resource.
 type ResourceMeta struct {
 	CSP           *CSP         `json:"csp,omitzero"`
 	Permissions   *Permissions `json:"permissions,omitzero"`
-	Domain        string       `json:"domain,omitzero"` // an origin of its own; hosts may give another
+	Domain        string       `json:"domain,omitzero"` // origin that the page wants; a host may use another
 	PrefersBorder *bool        `json:"prefersBorder,omitzero"`
 }
 
-// UnmarshalJSON reads names by their exact case, whoever decodes.
+// UnmarshalJSON decodes strictly, like that of [CSP].
 func (m *ResourceMeta) UnmarshalJSON(data []byte) error {
 	type plain ResourceMeta
-	return read(data, (*plain)(m))
+	return decodeStrict(data, (*plain)(m))
 }
 
-// ParseResourceMeta reads a page's metadata from the _meta of its entry in
-// resources/list and of its content in resources/read; either may be nil. A
-// server may write it in one place or both: the content's wins as a whole. What
-// cannot be read is an error, and grants nothing.
+// ParseResourceMeta parses a page's metadata from the _meta of its entry in
+// resources/list and that of its content in resources/read; either may be nil. If
+// both have metadata, that of the content replaces the other as a whole. Metadata
+// that cannot be parsed is an error and grants nothing.
 func ParseResourceMeta(listed, content json.RawMessage) (ResourceMeta, error) {
 	for _, meta := range []json.RawMessage{content, listed} {
 		if len(meta) == 0 {
@@ -84,14 +86,14 @@ func ParseResourceMeta(listed, content json.RawMessage) (ResourceMeta, error) {
 		var in struct {
 			UI json.RawMessage `json:"ui"`
 		}
-		if err := read(meta, &in); err != nil {
+		if err := decodeStrict(meta, &in); err != nil {
 			return ResourceMeta{}, fmt.Errorf("mcpapps: _meta of a page: %w", err)
 		}
 		if len(in.UI) == 0 || string(in.UI) == "null" {
 			continue
 		}
 		var m ResourceMeta
-		if err := read(in.UI, &m); err != nil {
+		if err := decodeStrict(in.UI, &m); err != nil {
 			return ResourceMeta{}, fmt.Errorf("mcpapps: _meta.ui of a page: %w", err)
 		}
 		return m, nil
@@ -99,22 +101,22 @@ func ParseResourceMeta(listed, content json.RawMessage) (ResourceMeta, error) {
 	return ResourceMeta{}, nil
 }
 
-// Page is what a host runs: the HTML of a View and what it declares.
+// Page is the input of a host: the HTML of a View and its declarations.
 type Page struct {
 	URI  string
 	HTML string
 	Meta ResourceMeta
 }
 
-// Digest is the SHA-256 of the HTML, in hexadecimal: what an approval is for.
+// Digest returns the SHA-256 of the HTML in hexadecimal. A host binds a person's
+// approval to it.
 func (p Page) Digest() string {
 	sum := sha256.Sum256([]byte(p.HTML))
 	return hex.EncodeToString(sum[:])
 }
 
-// ParsePage reads the page at uri from the result of resources/read. listed is
-// the _meta of its entry in resources/list, or nil. The HTML may come as text
-// or as base64.
+// ParsePage parses the page at uri from the result of resources/read. listed is the
+// _meta of its entry in resources/list, or nil. The HTML can be text or base64.
 func ParsePage(uri string, result, listed json.RawMessage) (Page, error) {
 	var in struct {
 		Contents []struct {
@@ -125,10 +127,12 @@ func ParsePage(uri string, result, listed json.RawMessage) (Page, error) {
 			Meta     json.RawMessage `json:"_meta"`
 		} `json:"contents"`
 	}
-	if err := read(result, &in); err != nil {
+	if err := decodeStrict(result, &in); err != nil {
 		return Page{}, fmt.Errorf("mcpapps: %s: the answer to resources/read cannot be read: %w", uri, err)
 	}
 	for _, c := range in.Contents {
+		// A single content counts whatever its URI: a gateway may have renamed the
+		// page.
 		if c.URI != uri && len(in.Contents) > 1 {
 			continue
 		}
@@ -148,13 +152,14 @@ func ParsePage(uri string, result, listed json.RawMessage) (Page, error) {
 	return Page{}, fmt.Errorf("mcpapps: %s: the server's answer has no content with this address", uri)
 }
 
-// IsApp says whether a MIME type is that of an App's page: case does not count,
-// nor do spaces around the semicolon.
+// IsApp reports whether a MIME type is that of an App's page. It ignores case, and
+// spaces around the semicolon.
 func IsApp(mimeType string) bool {
 	kind, profile, ok := strings.Cut(mimeType, ";")
 	return ok && strings.EqualFold(strings.TrimSpace(kind), "text/html") && strings.EqualFold(strings.TrimSpace(profile), "profile=mcp-app")
 }
 
+// pageText returns the HTML of a content, without a byte order mark in a blob.
 func pageText(text, blob *string) (string, error) {
 	switch {
 	case text != nil:

@@ -15,45 +15,46 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Server adds Apps to a server of the SDK. It is safe for concurrent use.
+// Server adds Apps to an SDK server. It is safe for concurrent use.
 type Server struct {
 	mcp *mcp.Server
 
 	mu    sync.Mutex
 	views map[string]*View
-	tools map[string]bool // by name
+	tools map[string]bool // names of the tools that were added here
 }
 
-// New makes s announce the extension, to clients of both eras. Tools that are
-// for pages alone are left out of the lists of clients that cannot show pages,
-// whose models would see them; such clients cannot call them either.
+// New makes s announce the extension to clients with and without sessions. It also
+// hides tools that only pages may call from clients that cannot show pages, because
+// such a client would offer them to its model. Such a client cannot call them
+// either.
 func New(s *mcp.Server) (*Server, error) {
 	if s == nil {
 		return nil, errors.New("mcpapps: New needs a server")
 	}
-	s.AddReceivingMiddleware(announce, hide)
+	s.AddReceivingMiddleware(announceExtension, hideAppTools)
 	return &Server{mcp: s, views: map[string]*View{}, tools: map[string]bool{}}, nil
 }
 
-// AddView adds a View that no tool is bound to. [Tool] adds those it binds. The
-// page is read once: one that is missing, empty or no HTML is an error.
+// AddView adds a View without a tool; [Tool] adds the View that it binds. It reads
+// the page once: a page that is missing, empty or not HTML is an error.
 func (s *Server) AddView(v *View) error {
 	if err := checkPage(v); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.checkAddress(v); err != nil {
+	if err := s.checkUniqueURI(v); err != nil {
 		return err
 	}
 	s.addView(v)
 	return nil
 }
 
-// pageLimit bounds how long a page may take to be read when it is added.
-const pageLimit = 10 * time.Second
+// pageReadTimeout bounds the time to read a page when it is added.
+const pageReadTimeout = 10 * time.Second
 
-// checkPage says what is wrong with a View and its page.
+// checkPage checks a View and reads its page once.
 func checkPage(v *View) error {
 	if v == nil {
 		return errors.New("mcpapps: there is no View to add")
@@ -61,21 +62,21 @@ func checkPage(v *View) error {
 	if err := v.Check(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), pageLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), pageReadTimeout)
 	defer cancel()
 	_, err := v.Read(ctx)
 	return err
 }
 
-// checkAddress refuses a View whose address another has.
-func (s *Server) checkAddress(v *View) error {
+// checkUniqueURI rejects a View whose URI another View has. The caller holds s.mu.
+func (s *Server) checkUniqueURI(v *View) error {
 	if known := s.views[v.URI]; known != nil && known != v {
 		return fmt.Errorf("mcpapps: two Views have the address %s", v.URI)
 	}
 	return nil
 }
 
-// addView adds a View that was checked, once.
+// addView adds a checked View, unless it was added before. The caller holds s.mu.
 func (s *Server) addView(v *View) {
 	if s.views[v.URI] == v {
 		return
@@ -86,37 +87,40 @@ func (s *Server) addView(v *View) {
 	s.views[v.URI] = v
 }
 
-// Reply is a tool's answer, for its two readers.
+// Reply is the answer of a tool, for the model and for the page.
 type Reply[Out any] struct {
-	// Text is what the model reads, and the person whose client shows no pages.
-	// Say what the page shows. Left empty, with no Content, it is Data as JSON.
+	// Text is for the model, and for people whose client shows no pages. It should
+	// say what the page shows. If Text and Content are empty, Data is sent as JSON.
 	Text    string
-	Content []mcp.Content // more than text, for the same readers
+	Content []mcp.Content // content beside Text, for the same readers
 
-	Data Out      // what the page draws: the result's structuredContent
-	Meta mcp.Meta // what else the page is told, outside the tool's schema
+	Data Out      // for the page: the result's structuredContent
+	Meta mcp.Meta // more for the page, outside the tool's output schema
 
 	// IsError says that the tool failed. Unlike an error of the handler, such a
 	// result has Data for the page.
 	IsError bool
 
-	// Input asks the client for what the tool needs to go on: the call is
-	// answered with input_required, and nothing else of the Reply but Meta is sent.
-	// The client calls again with the answers (req.Params.InputResponses) and State
-	// (req.Params.RequestState). A State that must not be changed has to be signed.
+	// Input asks the client for information that the tool needs. The call is then
+	// answered with input_required, and only Meta is sent beside it. The client
+	// calls again with the answers (req.Params.InputResponses) and State
+	// (req.Params.RequestState). The client can change State, so sign it if that
+	// matters.
 	Input mcp.InputRequestMap
 	State string
 }
 
-// Handler runs a tool. An error is told to the model as the result of the call;
-// [Reply.IsError] is for failures that have data.
+// Handler runs a tool. The model reads an error as the result of the call; use
+// [Reply.IsError] for failures that have data.
 type Handler[In, Out any] func(ctx context.Context, req *mcp.CallToolRequest, in In) (Reply[Out], error)
 
-// Tool adds a tool that v shows, and v. Schemas are made from In and Out as
-// [mcp.AddTool] makes them. A visibility in t's metadata is kept; t itself is
-// not changed. After an error neither is added. It is an error when another tool
-// that was added here has the name, or when Out is no object: clients of protocol
-// versions before 2026-07-28 cannot read the lists of a server that has such a tool.
+// Tool adds a tool and the View v that shows its results. It derives schemas from
+// In and Out like [mcp.AddTool], and keeps a visibility in t's metadata. It does
+// not change t. If it fails, it adds neither.
+//
+// It is an error if a tool of that name was added here, or if Out is not an object:
+// clients of protocol versions before 2026-07-28 cannot read the tool list of a
+// server that has such a tool.
 func Tool[In, Out any](s *Server, v *View, t *mcp.Tool, h Handler[In, Out]) error {
 	if err := checkPage(v); err != nil {
 		return err
@@ -126,14 +130,13 @@ func Tool[In, Out any](s *Server, v *View, t *mcp.Tool, h Handler[In, Out]) erro
 	return addTool(s, v, t, meta, h)
 }
 
-// AppOnly adds a tool that only the server's pages may call: the next page of a
-// table, a refresh, a click. No model sees it.
+// AppOnly adds a tool that only the server's pages may call, for example to fetch
+// the next page of a table. No model sees it.
 func AppOnly[In, Out any](s *Server, t *mcp.Tool, h Handler[In, Out]) error {
 	return addTool(s, nil, t, ToolMeta{Visibility: []Visibility{App}}, h)
 }
 
-// addTool adds a tool, and a View that was checked unless it is nil: both or
-// neither.
+// addTool adds a tool, and a checked View unless it is nil: both or neither.
 func addTool[In, Out any](s *Server, v *View, t *mcp.Tool, meta ToolMeta, h Handler[In, Out]) error {
 	if t == nil || h == nil {
 		return errors.New("mcpapps: a tool needs a definition and a handler")
@@ -152,9 +155,9 @@ func addTool[In, Out any](s *Server, v *View, t *mcp.Tool, meta ToolMeta, h Hand
 		if err != nil {
 			return nil, r.Data, err
 		}
-		return r.result(), r.Data, nil
+		return r.toResult(), r.Data, nil
 	}
-	// The SDK panics over what it cannot describe: here that costs nothing.
+	// The SDK panics if it cannot derive a schema. On a trial server that does no harm.
 	trial := mcp.NewServer(&mcp.Implementation{Name: "trial", Version: "1"}, nil)
 	if err := tryTool(trial, &bound, run); err != nil {
 		return err
@@ -165,7 +168,7 @@ func addTool[In, Out any](s *Server, v *View, t *mcp.Tool, meta ToolMeta, h Hand
 		return fmt.Errorf("mcpapps: two tools have the name %q", t.Name)
 	}
 	if v != nil {
-		if err := s.checkAddress(v); err != nil {
+		if err := s.checkUniqueURI(v); err != nil {
 			return err
 		}
 		s.addView(v)
@@ -175,7 +178,7 @@ func addTool[In, Out any](s *Server, v *View, t *mcp.Tool, meta ToolMeta, h Hand
 	return nil
 }
 
-// tryTool adds a tool to a server that nobody uses.
+// tryTool adds a tool to a server without clients, and turns a panic into an error.
 func tryTool[In, Out any](trial *mcp.Server, t *mcp.Tool, run mcp.ToolHandlerFor[In, Out]) (err error) {
 	if t.Name == "" {
 		return errors.New("mcpapps: a tool needs a name")
@@ -189,13 +192,13 @@ func tryTool[In, Out any](trial *mcp.Server, t *mcp.Tool, run mcp.ToolHandlerFor
 	return nil
 }
 
-// checkOutput refuses a tool whose output is no object.
+// checkOutput rejects a tool whose output is not an object.
 func checkOutput[Out any](t *mcp.Tool) error {
 	schema := t.OutputSchema
 	if schema == nil {
 		of := reflect.TypeFor[Out]()
 		if of == reflect.TypeFor[any]() {
-			return nil // it says nothing of its output
+			return nil // no output schema
 		}
 		if of.Kind() == reflect.Pointer {
 			of = of.Elem()
@@ -219,7 +222,8 @@ func checkOutput[Out any](t *mcp.Tool) error {
 	return nil
 }
 
-func (r Reply[Out]) result() *mcp.CallToolResult {
+// toResult converts the reply to the SDK's result. The SDK adds the data.
+func (r Reply[Out]) toResult() *mcp.CallToolResult {
 	if r.Input != nil || r.State != "" {
 		asked := r.Input
 		if asked == nil {
@@ -234,8 +238,9 @@ func (r Reply[Out]) result() *mcp.CallToolResult {
 	return res
 }
 
-// announce adds the extension to what the server says of itself.
-func announce(next mcp.MethodHandler) mcp.MethodHandler {
+// announceExtension adds the extension to the capabilities that the server
+// announces, in the answers to initialize and server/discover.
+func announceExtension(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		switch r := res.(type) {
@@ -252,9 +257,9 @@ func announce(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// hide leaves tools for pages out of the lists of clients that show none, and
-// lets such clients call them no more than tools that do not exist.
-func hide(next mcp.MethodHandler) mcp.MethodHandler {
+// hideAppTools removes tools for pages from the lists of clients that show none.
+// For such clients, a call of one fails like a call of a tool that does not exist.
+func hideAppTools(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil && !Supported(call.ClientCapabilities()) {
 			if t := findTool(ctx, next, call); t != nil && !ToolMetaOf(t).Visible(Model) {
@@ -270,7 +275,7 @@ func hide(next mcp.MethodHandler) mcp.MethodHandler {
 		shows := ok && Supported(asked.ClientCapabilities())
 		shown := *list
 		shown.Tools = make([]*mcp.Tool, 0, len(list.Tools))
-		shown.CacheScope = "private" // it depends on who asks
+		shown.CacheScope = "private" // the list depends on the client
 		for _, t := range list.Tools {
 			if shows || ToolMetaOf(t).Visible(Model) {
 				shown.Tools = append(shown.Tools, t)
@@ -280,7 +285,8 @@ func hide(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// findTool gives the tool that a call names, as the server lists it; nil for none.
+// findTool returns the tool that a call names, from the server's own list; nil if
+// there is none.
 func findTool(ctx context.Context, next mcp.MethodHandler, call *mcp.CallToolRequest) *mcp.Tool {
 	params := &mcp.ListToolsParams{}
 	for {

@@ -5,9 +5,9 @@ import "slices"
 // StyleVariable is the name of a CSS custom property that hosts define.
 type StyleVariable string
 
-// StyleVariables lists all names, in the specification's order. There are no
-// others: a page that uses one brings its own value for hosts that leave it
-// away, as in var(--color-text-primary, #222).
+// StyleVariables returns all names in the order of the specification. A host may
+// leave out any of them, so a page gives a default, as in var(--color-text-primary,
+// #222).
 func StyleVariables() []StyleVariable {
 	var all []StyleVariable
 	family := func(prefix, suffix string, names ...string) {
@@ -34,5 +34,5 @@ func StyleVariables() []StyleVariable {
 	return all
 }
 
-// Known says whether the specification has the name.
+// Known reports whether the specification has the name.
 func (v StyleVariable) Known() bool { return slices.Contains(StyleVariables(), v) }

@@ -8,36 +8,35 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Visibility says who may use a tool.
+// Visibility names a party that may use a tool.
 type Visibility string
 
-// Who may use a tool.
+// The parties that may use a tool.
 const (
-	Model Visibility = "model" // the model sees it and calls it
+	Model Visibility = "model" // the model sees and calls it
 	App   Visibility = "app"   // pages of the same server call it
 )
 
-// ToolMeta is _meta.ui of a tool.
+// ToolMeta is the member ui in the _meta of a tool.
 type ToolMeta struct {
 	ResourceURI string       `json:"resourceUri,omitzero"` // the page that shows its results
-	Visibility  []Visibility `json:"visibility,omitzero"`  // nil is everyone, empty is nobody
+	Visibility  []Visibility `json:"visibility,omitzero"`  // nil means everyone, empty means nobody
 }
 
-// UnmarshalJSON reads names by their exact case, whoever decodes.
+// UnmarshalJSON decodes strictly, like that of [CSP].
 func (m *ToolMeta) UnmarshalJSON(data []byte) error {
 	type plain ToolMeta
-	return read(data, (*plain)(m))
+	return decodeStrict(data, (*plain)(m))
 }
 
-// Visible says whether who may use the tool.
+// Visible reports whether the tool is visible to a party.
 func (m ToolMeta) Visible(who Visibility) bool {
 	return m.Visibility == nil || slices.Contains(m.Visibility, who)
 }
 
-// ParseToolMeta reads the _meta of a tool as servers write it, the older flat
-// key included. It never fails: an address that is none is no address, and a
-// visibility that cannot be understood is nobody's, so that a mistake hides a
-// tool and never shows one.
+// ParseToolMeta parses the _meta of a tool as servers write it, including the older
+// flat key. It never fails. An invalid URI counts as none, and an invalid
+// visibility as nobody: a mistake hides a tool and never exposes one.
 func ParseToolMeta(meta json.RawMessage) ToolMeta {
 	if len(meta) == 0 || string(meta) == "null" {
 		return ToolMeta{}
@@ -46,7 +45,7 @@ func ParseToolMeta(meta json.RawMessage) ToolMeta {
 		UI   json.RawMessage `json:"ui"`
 		Flat json.RawMessage `json:"ui/resourceUri"`
 	}
-	if read(meta, &in) != nil {
+	if decodeStrict(meta, &in) != nil {
 		return ToolMeta{Visibility: []Visibility{}}
 	}
 	var m ToolMeta
@@ -54,19 +53,20 @@ func ParseToolMeta(meta json.RawMessage) ToolMeta {
 		URI        json.RawMessage `json:"resourceUri"`
 		Visibility json.RawMessage `json:"visibility"`
 	}
-	if len(in.UI) > 0 && read(in.UI, &ui) != nil {
+	if len(in.UI) > 0 && decodeStrict(in.UI, &ui) != nil {
 		m.Visibility = []Visibility{}
 	}
-	if m.ResourceURI = address(ui.URI); m.ResourceURI == "" {
-		m.ResourceURI = address(in.Flat)
+	if m.ResourceURI = parsePageURI(ui.URI); m.ResourceURI == "" {
+		m.ResourceURI = parsePageURI(in.Flat)
 	}
-	if len(ui.Visibility) > 0 && read(ui.Visibility, &m.Visibility) != nil || string(ui.Visibility) == "null" {
+	if len(ui.Visibility) > 0 && decodeStrict(ui.Visibility, &m.Visibility) != nil || string(ui.Visibility) == "null" {
 		m.Visibility = []Visibility{}
 	}
 	return m
 }
 
-// ToolMetaOf is the metadata of a tool of the SDK.
+// ToolMetaOf returns the metadata of an SDK tool. It never fails, like
+// [ParseToolMeta].
 func ToolMetaOf(t *mcp.Tool) ToolMeta {
 	if t == nil || len(t.Meta) == 0 {
 		return ToolMeta{}
@@ -78,9 +78,10 @@ func ToolMetaOf(t *mcp.Tool) ToolMeta {
 	return ParseToolMeta(data)
 }
 
-func address(raw json.RawMessage) string {
+// parsePageURI returns the URI of a page; "" if it is not a ui:// URI.
+func parsePageURI(raw json.RawMessage) string {
 	var s string
-	if len(raw) == 0 || read(raw, &s) != nil || !strings.HasPrefix(s, Scheme) {
+	if len(raw) == 0 || decodeStrict(raw, &s) != nil || !strings.HasPrefix(s, Scheme) {
 		return ""
 	}
 	return s

@@ -15,30 +15,30 @@ import (
 
 // View is a page that a server shows with its tools.
 type View struct {
-	URI         string // ui://…, unique in the server
-	Name        string // for programs; "" takes the URI
+	URI         string // ui://…, unique on the server
+	Name        string // for programs; by default the URI
 	Title       string // for people
 	Description string
-	Page        Source // where its HTML comes from
-	// TTL is how long hosts and gateways may keep the page; 0 is that they read it
-	// anew each time, which suits pages that are still worked on.
+	Page        Source // source of its HTML
+	// TTL is how long hosts and gateways may cache the page. 0 means that they read
+	// it every time, which suits development.
 	TTL  time.Duration
-	Meta ResourceMeta // what it needs of the host
+	Meta ResourceMeta // what the page needs from the host
 }
 
-// Source gives the HTML of a page. It is asked once when the View is added, and
+// Source returns the HTML of a page. It is called once when the View is added, and
 // whenever a host reads the page.
 type Source func(context.Context) (string, error)
 
-// HTML is a page that is always the same. [BridgeTag] in it is replaced.
+// HTML returns the source of a constant page. It replaces [BridgeTag] in it.
 func HTML(page string) Source {
 	page = WithBridge(page)
 	return func(context.Context) (string, error) { return page, nil }
 }
 
-// File is a page in a file system, usually an embed.FS. It is read each time,
-// so that with os.DirFS a page can be worked on while its server runs.
-// [BridgeTag] in it is replaced.
+// File returns the source of a page in a file system, usually an embed.FS. It reads
+// the file every time, so that with os.DirFS a page can be edited while its server
+// runs. It replaces [BridgeTag] in it.
 func File(files fs.FS, name string) Source {
 	return func(context.Context) (string, error) {
 		page, err := fs.ReadFile(files, name)
@@ -49,7 +49,8 @@ func File(files fs.FS, name string) Source {
 	}
 }
 
-// Check says what is wrong with a View before any host has seen it.
+// Check returns an error if the View is incomplete or its declarations are invalid.
+// It does not read the page.
 func (v *View) Check() error {
 	rest, ok := strings.CutPrefix(v.URI, Scheme)
 	if !ok || rest == "" {
@@ -73,8 +74,7 @@ func (v *View) Check() error {
 	return nil
 }
 
-// checkDomain says whether the name of a page's own origin is one: a host name, or
-// an https origin.
+// checkDomain checks the origin that a page wants: a host name or an https origin.
 func checkDomain(domain string) error {
 	if domain == "" {
 		return nil
@@ -88,8 +88,8 @@ func checkDomain(domain string) error {
 	return nil
 }
 
-// isHTML says whether a text begins as an HTML document does: spaces and comments,
-// then a doctype or the element html.
+// isHTML reports whether a text starts like an HTML document: spaces and comments,
+// then a doctype or an html element.
 func isHTML(page string) bool {
 	rest := strings.TrimPrefix(page, "\ufeff")
 	for {
@@ -111,16 +111,17 @@ func isHTML(page string) bool {
 	return false
 }
 
-// Resource is the View as it stands in resources/list.
+// Resource returns the View's entry in resources/list.
 func (v *View) Resource() *mcp.Resource {
 	name := v.Name
 	if name == "" {
 		name = v.URI
 	}
-	return &mcp.Resource{URI: v.URI, Name: name, Title: v.Title, Description: v.Description, MIMEType: MIMEType, Meta: v.meta()}
+	return &mcp.Resource{URI: v.URI, Name: name, Title: v.Title, Description: v.Description, MIMEType: MIMEType, Meta: v.newMeta()}
 }
 
-// Read is the View as resources/read answers it.
+// Read returns the View's answer to resources/read. An empty page, or one that is
+// not HTML, is an error.
 func (v *View) Read(ctx context.Context) (*mcp.ReadResourceResult, error) {
 	page, err := v.Page(ctx)
 	if err != nil {
@@ -133,20 +134,22 @@ func (v *View) Read(ctx context.Context) (*mcp.ReadResourceResult, error) {
 		return nil, errors.New("mcpapps: " + v.URI + ": the page is no HTML document: it does not begin with <!doctype html>")
 	}
 	result := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
-		{URI: v.URI, MIMEType: MIMEType, Text: page, Meta: v.meta()},
+		{URI: v.URI, MIMEType: MIMEType, Text: page, Meta: v.newMeta()},
 	}}
 	result.TTLMs = int(v.TTL.Milliseconds())
 	return result, nil
 }
 
-func (v *View) meta() mcp.Meta {
+// newMeta returns the _meta of the View; nil if it declares nothing.
+func (v *View) newMeta() mcp.Meta {
 	if v.Meta == (ResourceMeta{}) {
 		return nil
 	}
 	return mcp.Meta{MetaKey: v.Meta}
 }
 
-// Meta is the metadata as a tool's _meta has it, with the older key beside it.
+// Meta returns the metadata in the form of a tool's _meta, with the older key
+// beside it.
 func (m ToolMeta) Meta() mcp.Meta {
 	meta := mcp.Meta{MetaKey: m}
 	if m.ResourceURI != "" {

@@ -55,11 +55,11 @@ func TestNotHandedOn(t *testing.T) {
 		"a kind to come":      {Content: json.RawMessage(`{"content":[{"type":"hologram",` + user + `}]}`)},
 		"an address of ours":  {Content: json.RawMessage(`{"content":[{"type":"resource_link","uri":"ui://a/b",` + user + `}]}`)},
 	} {
-		if out := handed(r); len(out) != 0 {
+		if out := extractArtifacts(r); len(out) != 0 {
 			t.Errorf("%s: %+v", name, out[0])
 		}
 	}
-	long := handed(&agent.Result{Content: json.RawMessage(`{"content":[{"type":"resource","resource":{"uri":"x:/big.bin","text":"` + strings.Repeat("x", maxHanded+1) + `"},` + user + `}]}`)})
+	long := extractArtifacts(&agent.Result{Content: json.RawMessage(`{"content":[{"type":"resource","resource":{"uri":"x:/big.bin","text":"` + strings.Repeat("x", maxFileBytes+1) + `"},` + user + `}]}`)})
 	if len(long) != 1 || !strings.Contains(long[0].Parts[0].Text(), "big.bin") || !strings.Contains(long[0].Parts[0].Text(), "longer than") {
 		t.Errorf("a long file: %+v", long)
 	}

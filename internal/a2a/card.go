@@ -18,48 +18,51 @@ import (
 	"github.com/junctor-mcp/junctor/internal/a2ui"
 )
 
-// cardAge is how long a card may be used again, in seconds.
-const cardAge = 60
+// cardMaxAge is how long a client may cache a card, in seconds.
+const cardMaxAge = 60
 
-// firstCard is the card of the agent that those meet who know no name.
-func (s *Server) firstCard(w http.ResponseWriter, r *http.Request) {
+// serveDefaultCard serves the card at the well-known path without a name: that of
+// the first published agent.
+func (s *Server) serveDefaultCard(w http.ResponseWriter, r *http.Request) {
 	a, err := s.Store.FirstPublished(r.Context())
-	s.showCard(w, r, a, a.Name, err)
+	s.writeCard(w, r, a, a.Name, err)
 }
 
-// namedCard is the card of one agent. It is for everybody: it says which key to
-// bring.
-func (s *Server) namedCard(w http.ResponseWriter, r *http.Request) {
+// serveCard serves the card of a named agent. It needs no authentication, because
+// it tells clients which key they need.
+func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 	address := r.PathValue("agent")
 	a, err := s.Store.PublishedAgent(r.Context(), address)
-	s.showCard(w, r, a, address, err)
+	s.writeCard(w, r, a, address, err)
 }
 
-func (s *Server) showCard(w http.ResponseWriter, r *http.Request, a junctor.Agent, address string, err error) {
+// writeCard writes a card, or the error err with which the agent was not found.
+func (s *Server) writeCard(w http.ResponseWriter, r *http.Request, a junctor.Agent, address string, err error) {
 	var text []byte
 	if err == nil {
-		// Who says today's version gets its card and nothing beside it; others may
-		// be of the former one, whose clients say nothing.
-		if version, verr := versionOf(r); verr == nil && version == v10 {
-			text, err = s.todaysText(r.Context(), &a, address)
+		// A client that names version 1.0 gets a card of that version. Others may be of
+		// version 0.3, whose clients name none.
+		if version, verr := parseVersion(r); verr == nil && version == version10 {
+			text, err = s.encodeCurrentCard(r.Context(), &a, address)
 		} else {
-			text, err = s.cardText(r.Context(), &a, address)
+			text, err = s.encodeCompatibleCard(r.Context(), &a, address)
 		}
 	}
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		refuseREST(w, http.StatusNotFound, problem(a2a.ErrMethodNotFound, "no agent is published here under that name"))
+		writeRESTError(w, http.StatusNotFound, newProblem(a2a.ErrMethodNotFound, "no agent is published here under that name"))
 		return
 	case err != nil:
 		s.Log.Error("a2a: a card cannot be shown", "error", err, "cause", junctor.AsError(err).Cause)
-		refuseREST(w, 0, protocolError(err))
+		writeRESTError(w, 0, toProtocolError(err))
 		return
 	}
+	// The tag depends on the content only, so that replicas agree on it.
 	sum := sha256.Sum256(text)
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
 	h := w.Header()
 	h.Set("ETag", tag)
-	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", cardAge))
+	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", cardMaxAge))
 	h.Set("Vary", a2a.SvcParamVersion)
 	h.Set("Last-Modified", a.UpdatedAt.UTC().Format(http.TimeFormat))
 	for known := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
@@ -69,31 +72,31 @@ func (s *Server) showCard(w http.ResponseWriter, r *http.Request, a junctor.Agen
 		}
 	}
 	h.Set("Content-Type", "application/json")
-	_, _ = w.Write(text) //nolint:gosec // JSON of our own, as JSON; the client may have gone
+	_, _ = w.Write(text) //nolint:gosec // our own JSON, sent as JSON; a failed write means that the client has disconnected
 }
 
-// keyScheme is the name of the one way in.
+// keyScheme is the name of the only security scheme.
 const keyScheme = "key"
 
-// door is where an agent is met that was found by an address.
-func (s *Server) door(address string) string {
+// agentURL returns the base URL of an agent.
+func (s *Server) agentURL(address string) string {
 	return strings.TrimSuffix(s.URL(), "/") + "/a2a/" + address + "/"
 }
 
-// card is what an agent says of itself, to who found it by an address.
-func (s *Server) card(ctx context.Context, a *junctor.Agent, address string) *a2a.AgentCard {
-	at := s.door(address)
-	face := func(url string, by a2a.TransportProtocol, version string) *a2a.AgentInterface {
+// newCard returns the card of an agent whose URL has the given name.
+func (s *Server) newCard(ctx context.Context, a *junctor.Agent, address string) *a2a.AgentCard {
+	at := s.agentURL(address)
+	newInterface := func(url string, by a2a.TransportProtocol, version string) *a2a.AgentInterface {
 		return &a2a.AgentInterface{URL: url, ProtocolBinding: by, ProtocolVersion: a2a.ProtocolVersion(version)}
 	}
 	name := cmp.Or(a.Title, a.Name)
 	return &a2a.AgentCard{
 		Name: name, Description: fmt.Sprintf("%s, an agent for %s.", name, a.Role), Version: a.UpdatedAt.UTC().Format("2006.1.2-150405"),
 		SupportedInterfaces: []*a2a.AgentInterface{
-			face(at, a2a.TransportProtocolJSONRPC, v10), face(at+"rest", a2a.TransportProtocolHTTPJSON, v10),
-			face(at, a2a.TransportProtocolJSONRPC, v03), face(at+"rest", a2a.TransportProtocolHTTPJSON, v03),
+			newInterface(at, a2a.TransportProtocolJSONRPC, version10), newInterface(at+"rest", a2a.TransportProtocolHTTPJSON, version10),
+			newInterface(at, a2a.TransportProtocolJSONRPC, version03), newInterface(at+"rest", a2a.TransportProtocolHTTPJSON, version03),
 		},
-		Capabilities:         a2a.AgentCapabilities{Streaming: true, PushNotifications: true, ExtendedAgentCard: true, Extensions: extensions(s.Catalogs(ctx, a.Tenant))},
+		Capabilities:         a2a.AgentCapabilities{Streaming: true, PushNotifications: true, ExtendedAgentCard: true, Extensions: listExtensions(s.Catalogs(ctx, a.Tenant))},
 		DefaultInputModes:    []string{mediaText, mediaJSON},
 		DefaultOutputModes:   []string{mediaText, mediaJSON, a2ui.MimeType},
 		SecuritySchemes:      a2a.NamedSecuritySchemes{keyScheme: a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", Description: "A key with the scope tools:call"}},
@@ -104,19 +107,20 @@ func (s *Server) card(ctx context.Context, a *junctor.Agent, address string) *a2
 	}
 }
 
-// todaysText is a card as today's version has it. What is to be brought is written
-// as the protocol wants it, which the library, on either side, does not know.
-func (s *Server) todaysText(ctx context.Context, a *junctor.Agent, address string) ([]byte, error) {
+// encodeCurrentCard returns a card of version 1.0. It writes the security
+// requirements as the protocol specifies them, because the library encodes them
+// differently.
+func (s *Server) encodeCurrentCard(ctx context.Context, a *junctor.Agent, address string) ([]byte, error) {
 	return json.Marshal(struct {
 		*a2a.AgentCard
 		SecurityRequirements any `json:"securityRequirements"`
-	}{s.card(ctx, a, address), []any{map[string]any{"schemes": map[string]any{keyScheme: map[string]any{"list": []any{}}}}}})
+	}{s.newCard(ctx, a, address), []any{map[string]any{"schemes": map[string]any{keyScheme: map[string]any{"list": []any{}}}}}})
 }
 
-// cardText is a card as both versions read it: members of the former one stand
-// beside those of today's.
-func (s *Server) cardText(ctx context.Context, a *junctor.Agent, address string) ([]byte, error) {
-	text, err := json.Marshal(s.card(ctx, a, address))
+// encodeCompatibleCard returns a card for clients of both versions: it has the
+// members of 0.3 beside those of 1.0.
+func (s *Server) encodeCompatibleCard(ctx context.Context, a *junctor.Agent, address string) ([]byte, error) {
+	text, err := json.Marshal(s.newCard(ctx, a, address))
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +128,9 @@ func (s *Server) cardText(ctx context.Context, a *junctor.Agent, address string)
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, err
 	}
-	at := s.door(address)
+	at := s.agentURL(address)
+	// The versions use different names for these members, so they do not collide.
+	// Only the security scheme has the same name, with other members.
 	maps.Copy(all, map[string]any{
 		"protocolVersion": "0.3.0", "url": at, "preferredTransport": string(a2a.TransportProtocolJSONRPC),
 		"additionalInterfaces": []any{
@@ -141,19 +147,20 @@ func (s *Server) cardText(ctx context.Context, a *junctor.Agent, address string)
 	return json.Marshal(all)
 }
 
-// GetExtendedAgentCard implements a2asrv.RequestHandler: who has a key sees what
-// the agent can call.
-func (d *desk) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
-	c, err := callerOf(ctx)
+// GetExtendedAgentCard implements a2asrv.RequestHandler. An authenticated caller
+// also sees the agent's tools, as skills.
+func (d *requestHandler) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+	c, err := callerFrom(ctx)
 	if err != nil {
 		return nil, err
 	}
-	card := d.card(ctx, &c.agent, c.address)
-	card.SecurityRequirements = nil // they brought it; and see todaysText
+	card := d.newCard(ctx, &c.agent, c.address)
+	card.SecurityRequirements = nil // the caller is authenticated; see encodeCurrentCard for the form
 	tools, err := d.Tools(ctx, &c.agent)
 	if err != nil {
-		return nil, protocolError(err)
+		return nil, toProtocolError(err)
 	}
+	// Sorted, so that a client can compare two cards.
 	slices.SortFunc(tools, func(a, b junctor.Tool) int { return cmp.Compare(a.Exposed, b.Exposed) })
 	for _, t := range tools {
 		card.Skills = append(card.Skills, a2a.AgentSkill{

@@ -10,16 +10,17 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// meaning is what an error of the protocol is on each wire.
-type meaning struct {
-	err    error
-	code   int    // of JSON-RPC
-	status int    // of HTTP
-	word   string // of google.rpc
+// errorMapping is a protocol error and its codes in each transport.
+type errorMapping struct {
+	err        error
+	rpcCode    int    // code of JSON-RPC
+	httpStatus int    // status of HTTP
+	rpcStatus  string // status name of google.rpc
 }
 
-func meanings() []meaning {
-	return []meaning{
+// errorMappings returns all mappings. The last one is the default.
+func errorMappings() []errorMapping {
+	return []errorMapping{
 		{a2a.ErrParseError, -32700, http.StatusBadRequest, "INVALID_ARGUMENT"},
 		{a2a.ErrInvalidRequest, -32600, http.StatusBadRequest, "INVALID_ARGUMENT"},
 		{a2a.ErrMethodNotFound, -32601, http.StatusNotFound, "NOT_FOUND"},
@@ -36,8 +37,9 @@ func meanings() []meaning {
 	}
 }
 
-func meaningOf(err error) meaning {
-	all := meanings()
+// findMapping returns the mapping of an error; an unknown one is an internal error.
+func findMapping(err error) errorMapping {
+	all := errorMappings()
 	for _, m := range all {
 		if errors.Is(err, m.err) {
 			return m
@@ -46,9 +48,9 @@ func meaningOf(err error) meaning {
 	return all[len(all)-1]
 }
 
-// protocolError is an error of ours as the protocol has it. Those of the protocol
-// stay what they are.
-func protocolError(err error) error {
+// toProtocolError converts an error of ours to one of the protocol. Errors of the
+// protocol and nil stay as they are.
+func toProtocolError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -57,7 +59,7 @@ func protocolError(err error) error {
 	}
 	kind := a2a.ErrInternalError
 	e := junctor.AsError(err)
-	switch e.Code { //nolint:exhaustive // the others are faults of ours
+	switch e.Code { //nolint:exhaustive // all other codes are internal errors
 	case junctor.CodeNotFound:
 		kind = a2a.ErrTaskNotFound
 	case junctor.CodeInvalid, junctor.CodeTooLarge:
@@ -74,42 +76,46 @@ func protocolError(err error) error {
 	return a2a.NewError(kind, e.Message)
 }
 
-// problem makes an error of the protocol that says what is wrong.
-func problem(kind error, text string) error { return a2a.NewError(kind, text) }
+// newProblem returns a protocol error of a kind with a text.
+func newProblem(kind error, text string) error { return a2a.NewError(kind, text) }
 
-// details is what both wires say beside code and message.
-func details(err error) []any {
+// newErrorDetails returns the structured part of an error response, which is the
+// same in both transports.
+func newErrorDetails(err error) []any {
 	return []any{map[string]any{
-		"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": a2a.ErrorReason(meaningOf(err).err), "domain": a2a.ProtocolDomain,
+		"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": a2a.ErrorReason(findMapping(err).err), "domain": a2a.ProtocolDomain,
 	}}
 }
 
-// refuseRPC answers a JSON-RPC request with an error; id is its id as it came, or
-// nil. Errors of JSON-RPC are answers, so the status is 200 unless status says
-// otherwise.
-func refuseRPC(w http.ResponseWriter, status int, id json.RawMessage, err error) {
+// writeRPCError writes a JSON-RPC error. id is the raw id of the request, or nil.
+// Errors of a method are regular JSON-RPC responses with status 200; other statuses
+// are for errors before the method is known.
+func writeRPCError(w http.ResponseWriter, status int, id json.RawMessage, err error) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	write(w, status, map[string]any{
-		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": meaningOf(err).code, "message": err.Error(), "data": details(err)},
+	writeJSON(w, status, map[string]any{
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": findMapping(err).rpcCode, "message": err.Error(), "data": newErrorDetails(err)},
 	})
 }
 
-// refuseREST answers a request with an error, as google.rpc.Status has it.
-func refuseREST(w http.ResponseWriter, status int, err error) {
-	m := meaningOf(err)
+// writeRESTError writes an error in the form of google.rpc.Status. A status of 0
+// means the default of the error.
+func writeRESTError(w http.ResponseWriter, status int, err error) {
+	m := findMapping(err)
 	if status == 0 {
-		status = m.status
+		status = m.httpStatus
 	}
-	write(w, status, map[string]any{"error": map[string]any{"code": status, "status": m.word, "message": err.Error(), "details": details(err)}})
+	writeJSON(w, status, map[string]any{"error": map[string]any{"code": status, "status": m.rpcStatus, "message": err.Error(), "details": newErrorDetails(err)}})
 }
 
-func write(w http.ResponseWriter, status int, v any) {
+// writeJSON writes a JSON response.
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
+	// RFC 9110 requires the header with this status.
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="junctor"`)
 	}
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client has gone, and with it who could be told
+	_ = json.NewEncoder(w).Encode(v) // a failed write means that the client has disconnected
 }

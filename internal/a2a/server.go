@@ -17,131 +17,141 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// keepAlive is how often a quiet stream is written to.
-const keepAlive = 15 * time.Second
+// keepAliveInterval is how often an idle stream gets a comment, so that proxies do
+// not close it.
+const keepAliveInterval = 15 * time.Second
 
-// Vault seals what pushes are sent with.
+// Vault stores the secrets of push notifications encrypted.
 type Vault interface {
+	// Put stores a secret, and replaces a former one of the same owner and name.
 	Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error
+	// Get returns a secret; the second result is false if there is none.
 	Get(ctx context.Context, tenant junctor.TenantID, owner, name string) (seal.Secret, bool, error)
 }
 
-// Options of a Server. All must be set.
+// Options are the dependencies of a Server. All are required.
 type Options struct {
 	Store *store.Store
 	Vault Vault
-	// Mind gives what a published agent thinks with: it acts as itself, whoever
-	// talks to it.
+	// Mind returns a turn of a published agent without messages. The agent acts
+	// with its own permissions, whoever the caller is.
 	Mind func(ctx context.Context, tenant junctor.TenantID, name string) (agent.Turn, error)
-	// Tools lists what a published agent can call, for those who may know.
+	// Tools lists the tools of a published agent, for its extended card.
 	Tools func(ctx context.Context, a *junctor.Agent) ([]junctor.Tool, error)
-	// Catalogs gives the components that agents of a tenant may answer with.
+	// Catalogs returns the A2UI component catalogs that agents of a tenant may use.
 	Catalogs func(ctx context.Context, tenant junctor.TenantID) *a2ui.Catalogs
-	// Authenticate names who is asking.
+	// Authenticate returns the principal of a request.
 	Authenticate func(*http.Request) (*junctor.Principal, error)
-	Client       *http.Client  // of egress, for pushes
-	URL          func() string // where clients reach us
+	Client       *http.Client  // of egress, for push notifications
+	URL          func() string // public base URL of this instance
 	Now          func() time.Time
-	Node         string
+	Node         string // name of this replica
 	MaxBody      int64
 	Log          *slog.Logger
 }
 
-// Server is the doors and what is behind them. Close ends it.
+// Server serves the protocol for all published agents. Begin must run before the
+// first request and Run all the time; Close ends it.
 type Server struct {
 	Options
 	rpc10, rpc03, rest10, rest03 http.Handler
 
-	whole context.Context // ends with Close
-	stop  context.CancelFunc
-	work  sync.WaitGroup
+	lifetime context.Context // ends with Close; tasks and streams use it
+	stop     context.CancelFunc
+	workers  sync.WaitGroup
 
-	mu    sync.Mutex
-	tasks map[place]*live
-	busy  map[string]int // tasks on their way, by party
-	gone  bool
+	mu           sync.Mutex
+	liveTasks    map[taskKey]*liveTask
+	tasksByParty map[string]int // number of live tasks per party
+	isClosed     bool
 }
 
-// place is where a task is found.
-type place struct {
+// taskKey identifies a task across tenants.
+type taskKey struct {
 	tenant junctor.TenantID
 	id     string
 }
 
-// New makes a Server.
+// New checks the options and returns a Server.
 func New(o Options) (*Server, error) {
 	if o.Store == nil || o.Vault == nil || o.Mind == nil || o.Tools == nil || o.Catalogs == nil || o.Authenticate == nil || o.Client == nil || o.URL == nil || o.Now == nil || o.Node == "" || o.MaxBody <= 0 || o.Log == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "a2a: a part of Options is missing")
 	}
-	s := &Server{Options: o, tasks: map[place]*live{}, busy: map[string]int{}}
-	s.whole, s.stop = context.WithCancel(context.Background())
-	// The desk's own words are all that the library logs would add to.
-	desk := &a2asrv.InterceptedHandler{Handler: &desk{s}, Logger: slog.New(slog.DiscardHandler)}
-	alive := a2asrv.WithTransportKeepAlive(keepAlive)
-	s.rpc10, s.rest10 = a2asrv.NewJSONRPCHandler(desk, alive), a2asrv.NewRESTHandler(desk, alive)
-	s.rpc03, s.rest03 = a2av0.NewJSONRPCHandler(desk, alive), a2av0.NewRESTHandler(desk, alive)
+	s := &Server{Options: o, liveTasks: map[taskKey]*liveTask{}, tasksByParty: map[string]int{}}
+	s.lifetime, s.stop = context.WithCancel(context.Background())
+	// The library's logger is off: the handler logs every failure itself.
+	handler := &a2asrv.InterceptedHandler{Handler: &requestHandler{s}, Logger: slog.New(slog.DiscardHandler)}
+	alive := a2asrv.WithTransportKeepAlive(keepAliveInterval)
+	s.rpc10, s.rest10 = a2asrv.NewJSONRPCHandler(handler, alive), a2asrv.NewRESTHandler(handler, alive)
+	s.rpc03, s.rest03 = a2av0.NewJSONRPCHandler(handler, alive), a2av0.NewRESTHandler(handler, alive)
 	return s, nil
 }
 
-// Mux is where routes are put.
+// Mux is the part of http.ServeMux that Routes needs.
 type Mux interface {
 	HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request))
 }
 
-// Paths of the doors.
+// Paths of the endpoints.
 const (
 	cardPath = "/.well-known/agent-card.json"
 	restPath = "/rest"
 )
 
-// Routes puts the doors up.
+// Routes registers the endpoints: agent cards, JSON-RPC and HTTP+JSON.
 func (s *Server) Routes(mux Mux) {
-	mux.HandleFunc("GET "+cardPath, s.firstCard)
-	mux.HandleFunc("GET /a2a/{agent}"+cardPath, s.namedCard)
+	mux.HandleFunc("GET "+cardPath, s.serveDefaultCard)
+	mux.HandleFunc("GET /a2a/{agent}"+cardPath, s.serveCard)
+	// With and without a slash at the end: cards have the slash, and people leave
+	// it out.
 	mux.HandleFunc("POST /a2a/{agent}", s.serveRPC)
 	mux.HandleFunc("POST /a2a/{agent}/{$}", s.serveRPC)
 	mux.HandleFunc("/a2a/{agent}"+restPath+"/{path...}", s.serveREST)
 }
 
-// Close stops what runs, and waits until that is kept. Streams end.
+// Close stops all tasks and streams, and returns when the ends of the tasks are
+// stored and no push notification is in flight.
 func (s *Server) Close() {
 	s.mu.Lock()
-	s.gone = true
+	s.isClosed = true
 	s.mu.Unlock()
 	s.stop()
-	s.work.Wait()
+	s.workers.Wait()
 }
 
-// enter makes room for one more task of a party, unless it has too many.
-func (s *Server) enter(l *live, party string) error {
+// addLiveTask registers a task that this process works on. It fails if the party
+// has too many live tasks or the server is closed. removeLiveTask must follow.
+func (s *Server) addLiveTask(l *liveTask, party string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.gone:
+	case s.isClosed:
 		return junctor.Errorf(junctor.CodeUnavailable, "the instance is being stopped; try again in a moment")
-	case s.busy[party] >= maxBusy:
-		return junctor.Errorf(junctor.CodeLimited, "%d tasks of yours are on their way, as many as may be: wait until one has ended", maxBusy)
+	// One party must not occupy the whole process.
+	case s.tasksByParty[party] >= maxTasksPerParty:
+		return junctor.Errorf(junctor.CodeLimited, "%d tasks of yours are on their way, as many as may be: wait until one has ended", maxTasksPerParty)
 	}
-	s.busy[party]++
-	s.tasks[place{l.row.Tenant, l.row.ID}] = l
-	s.work.Add(1)
+	s.tasksByParty[party]++
+	s.liveTasks[taskKey{l.row.Tenant, l.row.ID}] = l
+	s.workers.Add(1)
 	return nil
 }
 
-// leave is the end of what enter began.
-func (s *Server) leave(l *live, party string) {
+// removeLiveTask undoes addLiveTask.
+func (s *Server) removeLiveTask(l *liveTask, party string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy[party]--; s.busy[party] == 0 {
-		delete(s.busy, party)
+	if s.tasksByParty[party]--; s.tasksByParty[party] == 0 {
+		delete(s.tasksByParty, party)
 	}
-	delete(s.tasks, place{l.row.Tenant, l.row.ID})
-	s.work.Done()
+	delete(s.liveTasks, taskKey{l.row.Tenant, l.row.ID})
+	s.workers.Done()
 }
 
-// running gives the task of an id if this process works on it.
-func (s *Server) running(tenant junctor.TenantID, id string) *live {
+// findLiveTask returns the task of an id if this process works on it, otherwise
+// nil.
+func (s *Server) findLiveTask(tenant junctor.TenantID, id string) *liveTask {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tasks[place{tenant, id}]
+	return s.liveTasks[taskKey{tenant, id}]
 }

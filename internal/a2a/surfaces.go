@@ -14,21 +14,24 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// mimeType is the member of a part's metadata that says what its data is.
-const mimeType = "mimeType"
+// mimeTypeKey is the member of a part's metadata with the type of its data.
+const mimeTypeKey = "mimeType"
 
-// screen is what a client draws of what an agent shows.
-type screen struct {
-	client a2ui.Client
-	shown  []string // ids of surfaces that it has
-	whole  bool     // data may be a list, as it may not in version 0.3
-	at     string   // where clients reach us
-	known  *a2ui.Catalogs
+// surfaceEncoder converts surfaces to artifacts that one client can draw.
+type surfaceEncoder struct {
+	client      a2ui.Client
+	shownIDs    []string // ids of surfaces that the client has already
+	allowsLists bool     // data may be a list; not in version 0.3
+	baseURL     string   // public base URL of this instance
+	catalogs    *a2ui.Catalogs
 }
 
-// screenOf reads what a client can draw; nil where it is to be answered with text
-// alone.
-func (s *Server) screenOf(ctx context.Context, c *caller, in *a2a.SendMessageRequest, before []agent.Message) *screen {
+// newSurfaceEncoder returns an encoder for a client that supports A2UI, according
+// to the extensions and the metadata of its request. It is nil for a client that
+// gets text only. before are the messages whose surfaces the client has.
+func (s *Server) newSurfaceEncoder(ctx context.Context, c *caller, in *a2a.SendMessageRequest, before []agent.Message) *surfaceEncoder {
+	// Clients state their capabilities in the request or in the message; the
+	// message wins.
 	metadata := map[string]json.RawMessage{}
 	for _, of := range []map[string]any{in.Metadata, in.Message.Metadata} {
 		for name, value := range of {
@@ -41,24 +44,24 @@ func (s *Server) screenOf(ctx context.Context, c *caller, in *a2a.SendMessageReq
 	if !ok {
 		return nil
 	}
-	out := &screen{client: client, whole: c.version == v10, at: strings.TrimSuffix(s.URL(), "/"), known: s.Catalogs(ctx, c.agent.Tenant)}
+	out := &surfaceEncoder{client: client, allowsLists: c.version == version10, baseURL: strings.TrimSuffix(s.URL(), "/"), catalogs: s.Catalogs(ctx, c.agent.Tenant)}
 	for _, m := range before {
 		for i := range m.Surfaces {
-			out.shown = append(out.shown, m.Surfaces[i].ID)
+			out.shownIDs = append(out.shownIDs, m.Surfaces[i].ID)
 		}
 	}
 	return out
 }
 
-// apps says whether the client shows Apps: only one that names their catalogue
-// does, which no card lists.
-func (s *screen) apps() bool {
-	return s != nil && s.client.Names(a2ui.AppsCatalog, s.known)
+// showsApps reports whether the client can show App views: only if it names their
+// catalog, which is not part of any card.
+func (s *surfaceEncoder) showsApps() bool {
+	return s != nil && s.client.Names(a2ui.AppsCatalog, s.catalogs)
 }
 
-// outside is a surface for who does not know our servers by their names: Apps
-// have the addresses of theirs.
-func (s *screen) outside(surface *a2ui.Surface) (*a2ui.Surface, error) {
+// addEndpoints returns a surface whose App views name the MCP endpoint of their
+// server, because the client does not know servers by name.
+func (s *surfaceEncoder) addEndpoints(surface *a2ui.Surface) (*a2ui.Surface, error) {
 	if !slices.Contains(surface.Catalogs, a2ui.AppsCatalog) {
 		return surface, nil
 	}
@@ -69,11 +72,12 @@ func (s *screen) outside(surface *a2ui.Surface) (*a2ui.Surface, error) {
 		if err := json.Unmarshal(text, &c); err != nil {
 			return nil, err
 		}
+		// A surface of a server can name an endpoint itself, which stays.
 		server, _ := c["server"].(string)
 		if c["component"] != a2ui.AppFrame || server == "" || c["mcpEndpointUrl"] != nil {
 			continue
 		}
-		c["mcpEndpointUrl"] = s.at + "/mcp/s/" + url.PathEscape(server)
+		c["mcpEndpointUrl"] = s.baseURL + "/mcp/s/" + url.PathEscape(server)
 		var err error
 		if out.Components[i], err = json.Marshal(c); err != nil {
 			return nil, err
@@ -82,27 +86,29 @@ func (s *screen) outside(surface *a2ui.Surface) (*a2ui.Surface, error) {
 	return &out, nil
 }
 
-// artifact is a surface as the client takes it: with fallbacks for registered
-// components that it does not have. nil where it cannot draw it, or its version has no
-// words for it.
-func (s *screen) artifact(surface *a2ui.Surface) *a2a.Artifact {
+// toArtifact converts a surface. Registered components that the client does not
+// have are replaced by their fallbacks. It returns nil if the client cannot draw
+// the surface, or its A2UI version cannot express it. It accepts a nil encoder.
+func (s *surfaceEncoder) toArtifact(surface *a2ui.Surface) *a2a.Artifact {
 	if s == nil {
 		return nil
 	}
-	surface, err := s.known.Expand(surface, func(id string) bool { return s.client.Has(id, s.known) })
-	if err != nil || !s.client.Draws(surface, s.known) {
+	// The order matters: expand first, then ask whether the client can draw the
+	// result.
+	surface, err := s.catalogs.Expand(surface, func(id string) bool { return s.client.Has(id, s.catalogs) })
+	if err != nil || !s.client.Draws(surface, s.catalogs) {
 		return nil
 	}
-	if surface, err = s.outside(surface); err != nil {
+	if surface, err = s.addEndpoints(surface); err != nil {
 		return nil
 	}
-	messages, err := a2ui.Encode(surface, s.client.Version, a2ui.Options{Known: s.known, Replaces: slices.Contains(s.shown, surface.ID)})
+	messages, err := a2ui.Encode(surface, s.client.Version, a2ui.Options{Known: s.catalogs, Replaces: slices.Contains(s.shownIDs, surface.ID)})
 	if err != nil {
 		return nil
 	}
-	s.shown = append(s.shown, surface.ID)
+	s.shownIDs = append(s.shownIDs, surface.ID)
 	data := messages
-	if s.whole {
+	if s.allowsLists {
 		data = s.client.Parts(messages)
 	}
 	out := &a2a.Artifact{ID: a2a.ArtifactID("surface-" + surface.ID), Name: surface.ID}
@@ -115,17 +121,17 @@ func (s *screen) artifact(surface *a2ui.Surface) *a2a.Artifact {
 			return nil
 		}
 		part := a2a.NewDataPart(value)
-		part.SetMeta(mimeType, s.client.MimeType())
+		part.SetMeta(mimeTypeKey, s.client.MimeType())
 		out.Parts = append(out.Parts, part)
 	}
 	return out
 }
 
-// acted reads what a person did on a surface, of a part that says that it is
-// that. Data that says nothing is taken for it only where it cannot be anything
-// else.
-func (h *heard) acted(p *a2a.Part, value any) (bool, error) {
-	kind, _ := p.Metadata[mimeType].(string)
+// parseAction parses a data part that is an action on a surface or a report of a
+// drawing error. It returns false if the part is something else. A part without a
+// type counts as an action only if it has the form of A2UI v0.8.
+func (h *parsedMessage) parseAction(p *a2a.Part, value any) (bool, error) {
+	kind, _ := p.Metadata[mimeTypeKey].(string)
 	object, _ := value.(map[string]any)
 	_, old := object["userAction"].(map[string]any)
 	if !a2ui.IsMimeType(kind) && !a2ui.IsMimeType(p.MediaType) && !old {
@@ -140,18 +146,18 @@ func (h *heard) acted(p *a2a.Part, value any) (bool, error) {
 		return false, err
 	}
 	for i := range actions {
-		h.said.Action = &actions[i]
-		h.done = append(h.done, actions[i].Sentence())
+		h.message.Action = &actions[i]
+		h.actionTexts = append(h.actionTexts, actions[i].Sentence())
 	}
 	for _, r := range reports {
-		h.done = append(h.done, fmt.Sprintf("(the client could not show it: %s)", r.Error()))
+		h.actionTexts = append(h.actionTexts, fmt.Sprintf("(the client could not show it: %s)", r.Error()))
 	}
 	return true, nil
 }
 
-// extensions are what a card says of A2UI: each version, with the catalogues
-// whose components an agent may answer with.
-func extensions(known *a2ui.Catalogs) (out []a2a.AgentExtension) {
+// listExtensions returns the A2UI extensions of a card: one per version, with the
+// catalogs that an agent may use in its answers.
+func listExtensions(known *a2ui.Catalogs) (out []a2a.AgentExtension) {
 	add := func(uri string, v a2ui.Version) {
 		ids := []any{a2ui.BasicCatalog(v), a2ui.BankingCatalog, a2ui.MapsCatalog}
 		for _, c := range known.All() {

@@ -85,7 +85,7 @@ func TestRegisteredComponents(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	card, err := p.cardText(t.Context(), &junctor.Agent{Name: "parrot", Tenant: junctor.DefaultTenant}, "parrot")
+	card, err := p.encodeCompatibleCard(t.Context(), &junctor.Agent{Name: "parrot", Tenant: junctor.DefaultTenant}, "parrot")
 	if err != nil || strings.Count(string(card), `"x:fleet"`) != 4 {
 		t.Errorf("%v %s", err, card)
 	}

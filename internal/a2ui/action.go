@@ -11,25 +11,26 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Action is what a person did on a surface.
+// Action is an action of a person on a surface, such as the press of a button.
 type Action struct {
 	Surface   string          `json:"surfaceId"`
 	Component string          `json:"component,omitempty"` // its id
 	Name      string          `json:"name"`
 	Context   json.RawMessage `json:"context,omitempty"` // a JSON object
-	Text      string          `json:"text,omitempty"`    // what was done, in words, where the client says
+	Text      string          `json:"text,omitempty"`    // description of the action, if the client sends one
 }
 
-// MostContext is how much an action may tell, in bytes.
+// MostContext bounds the context of an action, in bytes.
 const MostContext = 64 << 10
 
-// Check refuses an action that cannot be.
+// Check returns an error with CodeInvalid for an action that is incomplete or too
+// large.
 func (a *Action) Check() error {
 	switch {
 	case a.Surface == "" || a.Name == "":
 		return junctor.Errorf(junctor.CodeInvalid, "action: it names the surface and what was done, as surfaceId and name")
-	case len(a.Surface) > mostID || len(a.Component) > mostID || len(a.Name) > mostID:
-		return junctor.Errorf(junctor.CodeInvalid, "action: surfaceId, component and name have %d characters at most", mostID)
+	case len(a.Surface) > maxIDLength || len(a.Component) > maxIDLength || len(a.Name) > maxIDLength:
+		return junctor.Errorf(junctor.CodeInvalid, "action: surfaceId, component and name have %d characters at most", maxIDLength)
 	case len(a.Context)+len(a.Text) > MostContext:
 		return junctor.Errorf(junctor.CodeInvalid, "action: its context has %d KiB at most", MostContext>>10)
 	}
@@ -42,7 +43,8 @@ func (a *Action) Check() error {
 	return nil
 }
 
-// Sentence is the action in words, for who reads text.
+// Sentence returns a description of the action, for models and people: the text
+// that the client sent, or the name of the action with its context.
 func (a *Action) Sentence() string {
 	if text := strings.TrimSpace(a.Text); text != "" {
 		return text
@@ -54,7 +56,7 @@ func (a *Action) Sentence() string {
 	return text
 }
 
-// ReportError is what a client says it could not do with a surface.
+// ReportError is a client's report that it could not draw a surface.
 type ReportError struct {
 	Code    string `json:"code,omitempty"`
 	Surface string `json:"surfaceId,omitempty"`
@@ -62,6 +64,7 @@ type ReportError struct {
 	Message string `json:"message,omitempty"`
 }
 
+// Error returns the report as a sentence.
 func (r *ReportError) Error() string {
 	where := ""
 	if r.Path != "" {
@@ -70,14 +73,19 @@ func (r *ReportError) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("the client could not show the surface %q%s: %s: %s", r.Surface, where, r.Code, r.Message), ": ")
 }
 
-// fromClient is a message of a client, of any version.
-type fromClient struct {
+// clientMessage is a message of a client, of any version:
+//
+//	v0.8:  {"userAction": {"name": …, "surfaceId": …, "sourceComponentId": …, "context": {…}}}
+//	v0.9:  {"version": "v0.9", "action": {…}}
+//	all:   {"error": {"code": …, "surfaceId": …, "path": …, "message": …}}
+type clientMessage struct {
 	Version    string          `json:"version"`
 	UserAction *clientAction   `json:"userAction"` // v0.8
 	Action     *clientAction   `json:"action"`     // since v0.9
 	Error      json.RawMessage `json:"error"`
 }
 
+// clientAction is the body of an action, which is the same in all versions.
 type clientAction struct {
 	Name      string          `json:"name"`
 	Surface   string          `json:"surfaceId"`
@@ -86,43 +94,47 @@ type clientAction struct {
 	Text      string          `json:"userMessage"` // v1.0
 }
 
-// ReadAction reads what a person did, of any version. Where the message is that
-// something could not be shown, the error is a *ReportError.
+// ReadAction parses a message of a client, of any version. If the message reports
+// an error, the returned error is a *ReportError.
 func ReadAction(text []byte) (Action, error) {
-	var m fromClient
+	var m clientMessage
 	if err := strict.Unmarshal(text, &m); err != nil {
 		return Action{}, junctor.Errorf(junctor.CodeInvalid, "it is no message of an A2UI client: %w", err)
 	}
 	switch v := Version(m.Version); v {
 	case "", V08, V09, V10, "v0.9.1":
 	default:
-		return Action{}, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", clip(m.Version))
+		return Action{}, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", truncateText(m.Version))
 	}
-	said := m.UserAction
-	if said == nil {
-		said = m.Action
+	action := m.UserAction
+	if action == nil {
+		action = m.Action
 	}
 	switch {
-	case said != nil && m.Error == nil && (m.UserAction == nil || m.Action == nil):
-		a := Action{Surface: said.Surface, Component: said.Component, Name: said.Name, Context: said.Context, Text: said.Text}
+	// Exactly one member may be set: two would be two messages, of which a reader
+	// would have to choose one.
+	case action != nil && m.Error == nil && (m.UserAction == nil || m.Action == nil):
+		a := Action{Surface: action.Surface, Component: action.Component, Name: action.Name, Context: action.Context, Text: action.Text}
+		// Some clients send null for an empty context.
 		if string(a.Context) == "null" {
 			a.Context = nil
 		}
 		return a, a.Check()
-	case said == nil && m.Error != nil:
-		return Action{}, reportOf(m.Error)
+	case action == nil && m.Error != nil:
+		return Action{}, parseReport(m.Error)
 	}
 	return Action{}, junctor.Errorf(junctor.CodeInvalid, "a message of an A2UI client is an action or an error, and one of them")
 }
 
-// reportOf reads an error of a client. In v0.8 it may look like anything.
-func reportOf(raw json.RawMessage) *ReportError {
+// parseReport parses a client's error and bounds its texts. In v0.8 it can have any
+// form, so an unknown form becomes the message.
+func parseReport(raw json.RawMessage) *ReportError {
 	var r ReportError
 	if strict.Unmarshal(raw, &r) != nil || r == (ReportError{}) {
-		r = ReportError{Message: clip(string(raw))}
+		r = ReportError{Message: truncateText(string(raw))}
 	}
 	for _, text := range []*string{&r.Code, &r.Surface, &r.Path} {
-		*text = clip(*text)
+		*text = truncateText(*text)
 	}
 	if len(r.Message) > 1000 {
 		r.Message = strings.ToValidUTF8(r.Message[:1000], "") + "…"
@@ -130,10 +142,10 @@ func reportOf(raw json.RawMessage) *ReportError {
 	return &r
 }
 
-// mostMessages is how many messages of a client come at once.
-const mostMessages = 100
+// maxClientMessages bounds the messages of a client in one part.
+const maxClientMessages = 100
 
-// ReadActions reads the data of a part: one message, or a list of them.
+// ReadActions parses the data of a part: one message of a client, or a list.
 func ReadActions(data []byte) (actions []Action, reports []*ReportError, err error) {
 	list := []json.RawMessage{data}
 	if text := strings.TrimSpace(string(data)); strings.HasPrefix(text, "[") {
@@ -142,9 +154,11 @@ func ReadActions(data []byte) (actions []Action, reports []*ReportError, err err
 			return nil, nil, junctor.Errorf(junctor.CodeInvalid, "it is no list of messages of an A2UI client: %w", err)
 		}
 	}
-	if len(list) > mostMessages {
-		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "%d messages of an A2UI client come at once; %d may", len(list), mostMessages)
+	if len(list) > maxClientMessages {
+		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "%d messages of an A2UI client come at once; %d may", len(list), maxClientMessages)
 	}
+	// One invalid message fails the whole part: the client would otherwise believe
+	// that all of its actions were taken.
 	for _, one := range list {
 		a, err := ReadAction(one)
 		report, reported := errors.AsType[*ReportError](err)

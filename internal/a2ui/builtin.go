@@ -2,14 +2,14 @@ package a2ui
 
 import "fmt"
 
-// Ids of the catalogues that are known from the start.
+// Ids of the built-in catalogs beside the basic one.
 const (
 	BankingCatalog = "https://aibank.local/catalogs/banking-v1.json"
 	MapsCatalog    = "https://aibank.local/catalogs/googlemaps-v1.json"
 	AppsCatalog    = "https://aibank.local/catalogs/mcp-v1.json"
 )
 
-// BasicCatalog is the id of A2UI's own catalogue in a version.
+// BasicCatalog returns the id of A2UI's own catalog in a version.
 func BasicCatalog(v Version) string {
 	switch v {
 	case V08:
@@ -21,44 +21,50 @@ func BasicCatalog(v Version) string {
 	return "https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json"
 }
 
-// Builtin is what is known from the start.
+// Builtin returns the built-in catalogs.
 func Builtin() *Catalogs {
-	c, err := NewCatalogs(basic(), banking(), places(), apps())
+	c, err := NewCatalogs(newBasicCatalog(), newBankingCatalog(), newMapsCatalog(), newAppsCatalog())
 	if err != nil {
-		return &Catalogs{} // a test holds that they fit together
+		return &Catalogs{} // cannot happen: a test checks that they do not conflict
 	}
 	return c
 }
 
-func req(name string, kind Kind) Property { return Property{Name: name, Kind: kind, Required: true} }
+// requiredProp returns a property that a component must have.
+func requiredProp(name string, kind Kind) Property {
+	return Property{Name: name, Kind: kind, Required: true}
+}
 
-func opt(name string, kind Kind) Property { return Property{Name: name, Kind: kind} }
+// optionalProp returns a property that a component may have.
+func optionalProp(name string, kind Kind) Property { return Property{Name: name, Kind: kind} }
 
-func choice(name string, words ...string) Property {
+// choiceProp returns an optional property with a fixed set of values.
+func choiceProp(name string, words ...string) Property {
 	return Property{Name: name, Kind: Choice, Words: words}
 }
 
-func one(name string, properties ...Property) Component {
+// newComponent returns a component with its properties.
+func newComponent(name string, properties ...Property) Component {
 	return Component{Name: name, Properties: properties}
 }
 
-// tell adds to a property what it is for.
-func (p Property) tell(about string) Property {
+// withAbout returns the property with its description.
+func (p Property) withAbout(about string) Property {
 	p.About = about
 	return p
 }
 
-// tell adds to a component what it is for.
-func (c Component) tell(about string) Component {
+// withAbout returns the component with its description.
+func (c Component) withAbout(about string) Component {
 	c.About = about
 	return c
 }
 
-// basic is A2UI's own catalogue, as v0.9 has it.
-func basic() Catalog {
-	align := choice("align", "start", "center", "end", "stretch")
-	justify := choice("justify", "start", "center", "end", "spaceBetween", "spaceAround", "spaceEvenly", "stretch")
-	checks := opt("checks", Checks)
+// newBasicCatalog returns A2UI's own catalog, in the form of v0.9.
+func newBasicCatalog() Catalog {
+	align := choiceProp("align", "start", "center", "end", "stretch")
+	justify := choiceProp("justify", "start", "center", "end", "spaceBetween", "spaceAround", "spaceEvenly", "stretch")
+	checks := optionalProp("checks", Checks)
 	return Catalog{
 		ID: BasicCatalog(V09), Basic: true,
 		Aliases: []string{
@@ -67,96 +73,98 @@ func basic() Catalog {
 			"https://a2ui.org/specification/v0_9/standard_catalog_definition.json",
 		},
 		Components: []Component{
-			one("Text", req("text", BoundText), choice("variant", "h1", "h2", "h3", "h4", "h5", "caption", "body")),
-			one("Image", req("url", BoundText), choice("fit", "contain", "cover", "fill", "none", "scaleDown"),
-				choice("variant", "icon", "avatar", "smallFeature", "mediumFeature", "largeFeature", "header")),
-			one("Icon", Property{Name: "name", Kind: IconName, Required: true, Words: icons()}),
-			one("Video", req("url", BoundText)),
-			one("AudioPlayer", req("url", BoundText)),
-			one("Row", req("children", Children), justify, align),
-			one("Column", req("children", Children), justify, align),
-			one("List", req("children", Children), choice("direction", "vertical", "horizontal"), align),
-			one("Card", req("child", Child)),
-			one("Tabs", req("tabs", TabList)),
-			one("Modal", req("trigger", Child), req("content", Child)),
-			one("Divider", choice("axis", "horizontal", "vertical")),
-			one("Button", req("child", Child), choice("variant", "default", "primary", "borderless"), req("action", OnAction), checks),
-			one("TextField", req("label", BoundText), opt("value", BoundText), choice("variant", "longText", "number", "shortText", "obscured"), opt("validationRegexp", PlainText), checks),
-			one("CheckBox", req("label", BoundText), req("value", BoundFlag), checks),
-			one("ChoicePicker", opt("label", BoundText), choice("variant", "multipleSelection", "mutuallyExclusive"), req("options", OptionList), req("value", BoundTexts),
-				choice("displayStyle", "checkbox", "chips"), opt("filterable", PlainFlag), checks),
-			one("Slider", opt("label", BoundText), opt("min", PlainNumber), req("max", PlainNumber), req("value", BoundNumber), checks),
-			one("DateTimeInput", req("value", BoundText), opt("enableDate", PlainFlag), opt("enableTime", PlainFlag), opt("min", BoundDate), opt("max", BoundDate), opt("label", BoundText), checks),
+			newComponent("Text", requiredProp("text", BoundText), choiceProp("variant", "h1", "h2", "h3", "h4", "h5", "caption", "body")),
+			newComponent("Image", requiredProp("url", BoundText), choiceProp("fit", "contain", "cover", "fill", "none", "scaleDown"),
+				choiceProp("variant", "icon", "avatar", "smallFeature", "mediumFeature", "largeFeature", "header")),
+			newComponent("Icon", Property{Name: "name", Kind: IconName, Required: true, Words: iconNames()}),
+			newComponent("Video", requiredProp("url", BoundText)),
+			newComponent("AudioPlayer", requiredProp("url", BoundText)),
+			newComponent("Row", requiredProp("children", Children), justify, align),
+			newComponent("Column", requiredProp("children", Children), justify, align),
+			newComponent("List", requiredProp("children", Children), choiceProp("direction", "vertical", "horizontal"), align),
+			newComponent("Card", requiredProp("child", Child)),
+			newComponent("Tabs", requiredProp("tabs", TabList)),
+			newComponent("Modal", requiredProp("trigger", Child), requiredProp("content", Child)),
+			newComponent("Divider", choiceProp("axis", "horizontal", "vertical")),
+			newComponent("Button", requiredProp("child", Child), choiceProp("variant", "default", "primary", "borderless"), requiredProp("action", OnAction), checks),
+			newComponent("TextField", requiredProp("label", BoundText), optionalProp("value", BoundText), choiceProp("variant", "longText", "number", "shortText", "obscured"), optionalProp("validationRegexp", PlainText), checks),
+			newComponent("CheckBox", requiredProp("label", BoundText), requiredProp("value", BoundFlag), checks),
+			newComponent("ChoicePicker", optionalProp("label", BoundText), choiceProp("variant", "multipleSelection", "mutuallyExclusive"), requiredProp("options", OptionList), requiredProp("value", BoundTexts),
+				choiceProp("displayStyle", "checkbox", "chips"), optionalProp("filterable", PlainFlag), checks),
+			newComponent("Slider", optionalProp("label", BoundText), optionalProp("min", PlainNumber), requiredProp("max", PlainNumber), requiredProp("value", BoundNumber), checks),
+			newComponent("DateTimeInput", requiredProp("value", BoundText), optionalProp("enableDate", PlainFlag), optionalProp("enableTime", PlainFlag), optionalProp("min", BoundDate), optionalProp("max", BoundDate), optionalProp("label", BoundText), checks),
 		},
 	}
 }
 
-// banking is what a bank shows.
-func banking() Catalog {
-	name := func(about string) Property { return req("name", BoundText).tell(about) }
-	amount := func(p string, about string) Property { return opt(p, BoundValue).tell(about) }
-	currency := opt("currency", BoundText).tell("The currency of its amounts, by its code of three letters, such as GBP. Without it, amounts are shown as plain numbers.")
-	balance := req("balance", BoundValue).tell("The balance: a number, or a text that is one, below zero where money is owed. A text that is no number is shown as it is.")
-	number := opt("number", BoundText).tell("The number of the account, as it is to be shown, such as •••• 4471.")
-	kind := opt("type", BoundText).tell("The kind of account: current, savings, credit or mortgage. It chooses the icon.")
+// newBankingCatalog returns the components of the bank pack.
+func newBankingCatalog() Catalog {
+	name := func(about string) Property { return requiredProp("name", BoundText).withAbout(about) }
+	amount := func(p string, about string) Property { return optionalProp(p, BoundValue).withAbout(about) }
+	currency := optionalProp("currency", BoundText).withAbout("The currency of its amounts, by its code of three letters, such as GBP. Without it, amounts are shown as plain numbers.")
+	balance := requiredProp("balance", BoundValue).withAbout("The balance: a number, or a text that is one, below zero where money is owed. A text that is no number is shown as it is.")
+	number := optionalProp("number", BoundText).withAbout("The number of the account, as it is to be shown, such as •••• 4471.")
+	kind := optionalProp("type", BoundText).withAbout("The kind of account: current, savings, credit or mortgage. It chooses the icon.")
 	pressed := "An event that is sent when %s is pressed. Its context gets the id of it as id, unless the action gives one."
 	return Catalog{
 		ID: BankingCatalog, Title: "Banking", About: "Accounts, cards, a mortgage, savings, and what moved on them.",
 		Components: []Component{
-			one("AccountCard", name("The name of the account."), balance, opt("accountId", BoundText).tell("The id of the account, for the action."), number, kind, currency,
-				opt("action", OnAction).tell(fmt.Sprintf(pressed, "the card"))).tell("One account in a line: its name, kind and balance."),
-			one("AccountOverview", req("accounts", BoundValue).tell("A list of accounts. Each has name and balance, and may have id, type, number and currency."),
-				opt("title", BoundText).tell("What stands above the sum."), amount("total", "The sum. Without it, the balances are added up."), currency,
-				opt("action", OnAction).tell(fmt.Sprintf(pressed, "an account"))).tell("Several accounts with their sum."),
-			one("AccountDetail", name("The name of the account."), balance, number, opt("sortCode", BoundText).tell("The sort code."), kind, amount("available", "What can be spent."),
-				amount("overdraft", "How far the account may be overdrawn."), currency).tell("One account with its details."),
-			one("TransactionList", req("items", BoundValue).tell("A list of transactions. Each has date (year-month-day), description and amount, and may have id, type (debit or credit) and currency."),
-				opt("title", BoundText).tell("What stands above the list."), currency, opt("empty", BoundText).tell("What is said where the list is empty."),
-				opt("action", OnAction).tell(fmt.Sprintf(pressed, "a transaction"))).tell("Transactions, a line for each."),
-			one("CreditCardSummary", name("The name of the card."), req("balance", BoundValue).tell("What is owed."), opt("number", BoundText).tell("The masked number of the card."),
+			newComponent("AccountCard", name("The name of the account."), balance, optionalProp("accountId", BoundText).withAbout("The id of the account, for the action."), number, kind, currency,
+				optionalProp("action", OnAction).withAbout(fmt.Sprintf(pressed, "the card"))).withAbout("One account in a line: its name, kind and balance."),
+			newComponent("AccountOverview", requiredProp("accounts", BoundValue).withAbout("A list of accounts. Each has name and balance, and may have id, type, number and currency."),
+				optionalProp("title", BoundText).withAbout("What stands above the sum."), amount("total", "The sum. Without it, the balances are added up."), currency,
+				optionalProp("action", OnAction).withAbout(fmt.Sprintf(pressed, "an account"))).withAbout("Several accounts with their sum."),
+			newComponent("AccountDetail", name("The name of the account."), balance, number, optionalProp("sortCode", BoundText).withAbout("The sort code."), kind, amount("available", "What can be spent."),
+				amount("overdraft", "How far the account may be overdrawn."), currency).withAbout("One account with its details."),
+			newComponent("TransactionList", requiredProp("items", BoundValue).withAbout("A list of transactions. Each has date (year-month-day), description and amount, and may have id, type (debit or credit) and currency."),
+				optionalProp("title", BoundText).withAbout("What stands above the list."), currency, optionalProp("empty", BoundText).withAbout("What is said where the list is empty."),
+				optionalProp("action", OnAction).withAbout(fmt.Sprintf(pressed, "a transaction"))).withAbout("Transactions, a line for each."),
+			newComponent("CreditCardSummary", name("The name of the card."), requiredProp("balance", BoundValue).withAbout("What is owed."), optionalProp("number", BoundText).withAbout("The masked number of the card."),
 				amount("limit", "The credit limit. With it, a bar shows how much of it is used."), amount("available", "The credit that is left. Without it, it is the limit less the balance."),
-				amount("minimumPayment", "The least that has to be paid."), opt("dueDate", BoundText).tell("The day by which it has to be paid, as year-month-day."), currency).tell("A credit card: what is owed, what is left, and when it is due."),
-			one("MortgageDetail", req("balance", BoundValue).tell("What is still owed."), opt("name", BoundText).tell("The name of the mortgage."), opt("property", BoundText).tell("The address of the property."),
-				amount("rate", "The interest rate in percent a year."), opt("rateType", BoundText).tell("The kind of rate, such as: fixed until June 2028."), amount("monthlyPayment", "The monthly payment."),
-				opt("nextPayment", BoundText).tell("The day of the next payment, as year-month-day."), opt("endDate", BoundText).tell("The day on which the term ends, as year-month-day."),
-				opt("term", BoundText).tell("The term in words, where there is no endDate."), currency).tell("A mortgage with its payments and rate."),
-			one("SavingsSummary", name("The name of the savings."), balance, number, amount("rate", "The interest rate in percent a year."), amount("interest", "The interest that was earned."),
-				amount("goal", "The sum that is saved for."), currency).tell("Savings with their interest and goal."),
+				amount("minimumPayment", "The least that has to be paid."), optionalProp("dueDate", BoundText).withAbout("The day by which it has to be paid, as year-month-day."), currency).withAbout("A credit card: what is owed, what is left, and when it is due."),
+			newComponent("MortgageDetail", requiredProp("balance", BoundValue).withAbout("What is still owed."), optionalProp("name", BoundText).withAbout("The name of the mortgage."), optionalProp("property", BoundText).withAbout("The address of the property."),
+				amount("rate", "The interest rate in percent a year."), optionalProp("rateType", BoundText).withAbout("The kind of rate, such as: fixed until June 2028."), amount("monthlyPayment", "The monthly payment."),
+				optionalProp("nextPayment", BoundText).withAbout("The day of the next payment, as year-month-day."), optionalProp("endDate", BoundText).withAbout("The day on which the term ends, as year-month-day."),
+				optionalProp("term", BoundText).withAbout("The term in words, where there is no endDate."), currency).withAbout("A mortgage with its payments and rate."),
+			newComponent("SavingsSummary", name("The name of the savings."), balance, number, amount("rate", "The interest rate in percent a year."), amount("interest", "The interest that was earned."),
+				amount("goal", "The sum that is saved for."), currency).withAbout("Savings with their interest and goal."),
 		},
 	}
 }
 
-// places is a place on a map.
-func places() Catalog {
+// newMapsCatalog returns the catalog with the map component.
+func newMapsCatalog() Catalog {
 	return Catalog{
 		ID: MapsCatalog, Namespace: "googlemaps", Title: "Maps", About: "A place on a map.",
-		Components: []Component{one("googlemaps:MapView",
-			req("latitude", BoundNumber).tell("The latitude in degrees, from -90 to 90."), req("longitude", BoundNumber).tell("The longitude in degrees, from -180 to 180."),
-			opt("label", BoundText).tell("What stands at the marker."), opt("zoom", PlainNumber).tell("The zoom level at which the map opens, from 1 to 19; 15 without it.")).
-			tell("A map with a marker at one place.")},
+		Components: []Component{newComponent("googlemaps:MapView",
+			requiredProp("latitude", BoundNumber).withAbout("The latitude in degrees, from -90 to 90."), requiredProp("longitude", BoundNumber).withAbout("The longitude in degrees, from -180 to 180."),
+			optionalProp("label", BoundText).withAbout("What stands at the marker."), optionalProp("zoom", PlainNumber).withAbout("The zoom level at which the map opens, from 1 to 19; 15 without it.")).
+			withAbout("A map with a marker at one place.")},
 	}
 }
 
-// AppFrame is the component that is an App.
+// AppFrame is the name of the component that shows an App view.
 const AppFrame = "mcp:AppFrame"
 
-// apps is the page that a tool brings, in a frame: of a server that is connected
-// here, or at an address. Where a fallback is named, the page is shown only if it is
-// approved, begins in time and does not fail; else the fallback is.
-func apps() Catalog {
+// newAppsCatalog returns the catalog with the component for App views, of a server
+// that is connected here or at a URL. If the component names a fallback, the view
+// is shown only if it is approved, starts in time and does not fail; otherwise the
+// fallback is drawn.
+func newAppsCatalog() Catalog {
 	return Catalog{
 		ID: AppsCatalog, Namespace: "mcp", Title: "MCP Apps", About: "Pages that tools of MCP servers bring.",
 		Components: []Component{
-			one(AppFrame, opt("server", PlainText).tell("The id of the server at this instance."), opt("mcpEndpointUrl", PlainText).tell("The address of the server, for other clients."),
-				req("resourceUri", PlainText).tell("The URI of the page, which begins with ui://."), req("toolName", PlainText).tell("The tool whose page it is, by the server's own name."),
-				opt("toolInput", BoundObject).tell("The arguments that the page is given."),
-				opt("fallback", Child).tell("The component that is drawn while the App is not shown: until it has begun, where it is not approved or has not begun within 3 seconds, and when it fails.")).
-				tell("The page of an MCP App, in a sandboxed frame."),
+			newComponent(AppFrame, optionalProp("server", PlainText).withAbout("The id of the server at this instance."), optionalProp("mcpEndpointUrl", PlainText).withAbout("The address of the server, for other clients."),
+				requiredProp("resourceUri", PlainText).withAbout("The URI of the page, which begins with ui://."), requiredProp("toolName", PlainText).withAbout("The tool whose page it is, by the server's own name."),
+				optionalProp("toolInput", BoundObject).withAbout("The arguments that the page is given."),
+				optionalProp("fallback", Child).withAbout("The component that is drawn while the App is not shown: until it has begun, where it is not approved or has not begun within 3 seconds, and when it fails.")).
+				withAbout("The page of an MCP App, in a sandboxed frame."),
 		},
 	}
 }
 
-func icons() []string {
+// iconNames returns the icons of the basic catalog in v0.9.
+func iconNames() []string {
 	return []string{
 		"accountCircle", "add", "arrowBack", "arrowForward", "attachFile", "calendarToday", "call", "camera", "check", "close", "delete", "download", "edit", "event", "error",
 		"fastForward", "favorite", "favoriteOff", "folder", "help", "home", "info", "locationOn", "lock", "lockOpen", "mail", "menu", "moreVert", "moreHoriz", "notificationsOff",

@@ -10,97 +10,121 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Catalog is a set of components under an id, which is a name and need not
-// resolve. Every catalogue stands beside the basic one.
+// Catalog is a set of components. Its id is a URI that need not resolve. Every
+// catalog is used together with the basic one.
 type Catalog struct {
 	ID         string
-	Aliases    []string // other ids of the same
-	Namespace  string   // of its components; "" where their names are their own
-	Basic      bool     // it is A2UI's own, which every client has
-	Title      string   // its name for people
-	About      string   // what it is for, in a sentence
-	Registered bool     // somebody brought it: only a client that names it is taken to have it
+	Aliases    []string // other ids of the same catalog
+	Namespace  string   // of its components; "" if their names have none
+	Basic      bool     // A2UI's own catalog, which every client has
+	Title      string   // name for people
+	About      string   // purpose in one sentence
+	Registered bool     // registered by a user: only a client that names it counts as having it
 	Components []Component
 }
 
-// Is says whether an id is the catalogue's.
+// Is reports whether an id is that of the catalog, or an alias.
 func (c *Catalog) Is(id string) bool { return id == c.ID || slices.Contains(c.Aliases, id) }
 
-// Component is what a catalogue says of one: its name, with the namespace, and
-// what it takes.
+// Component is a component of a catalog: its name, with the namespace, and its
+// properties.
 type Component struct {
 	Name       string
 	About      string
 	Properties []Property
 
-	// Fallback is components of the basic catalogue that stand for it where nobody
-	// knows it, in the flat form; see Expand. nil: there is none.
+	// Fallback replaces the component for clients that do not know it. It consists
+	// of components of the basic catalog, in the flat form; see Expand. nil means
+	// none.
 	Fallback []json.RawMessage
 }
 
-// Property is one thing that a component takes.
+// Property is a property of a component.
 type Property struct {
 	Name     string
 	Kind     Kind
 	Required bool
-	Words    []string // of a Choice
+	Words    []string // allowed values of a Choice
 	About    string
 }
 
-// Kind is what a property may hold.
+// Kind is the type of a property's value.
 type Kind uint8
 
-// Kinds. What is bound may also be {"path": …} into the data, or a call of a
-// function.
+// Kinds. The value of a bound kind may also be {"path": …}, which refers to the
+// data, or a function call.
 const (
-	BoundText   Kind = iota + 1 // a text, bound
-	BoundNumber                 // a number, bound
-	BoundFlag                   // true or false, bound
-	BoundTexts                  // a list of texts, bound
-	BoundValue                  // anything, bound
-	BoundObject                 // a JSON object whose members are bound
-	BoundDate                   // a date, a time with its offset or both, as RFC 3339 writes them, bound
-	PlainText                   // a text
-	PlainNumber                 // a number
-	PlainFlag                   // true or false
-	PlainObject                 // a JSON object
-	Choice                      // one of the words
-	IconName                    // a text, bound, or {"svgPath": …}
-	Child                       // the id of a component
-	Children                    // ids, or {"componentId": …, "path": …}: one for each member of a list
-	TabList                     // [{"title": text, "child": id}]
-	OptionList                  // [{"label": text, "value": text}]
-	OnAction                    // {"event": {"name": …, "context": {…}}} or {"functionCall": …}
-	Checks                      // [{"condition": flag, "message": text}]
+	// BoundText is a text, or bound to one.
+	BoundText Kind = iota + 1
+	// BoundNumber is a number, or bound to one.
+	BoundNumber
+	// BoundFlag is true or false, or bound to one of them.
+	BoundFlag
+	// BoundTexts is a list of texts, or bound to one.
+	BoundTexts
+	// BoundValue is any value except an object, or bound to one.
+	BoundValue
+	// BoundObject is a JSON object whose members are literals or bound.
+	BoundObject
+	// BoundDate is a date, a time with its offset, or both, as RFC 3339 writes them,
+	// or bound to one.
+	BoundDate
+	// PlainText is a text.
+	PlainText
+	// PlainNumber is a number.
+	PlainNumber
+	// PlainFlag is true or false.
+	PlainFlag
+	// PlainObject is a JSON object.
+	PlainObject
+	// Choice is one of Property.Words.
+	Choice
+	// IconName is one of Property.Words, a drawing {"svgPath": …}, or bound to one.
+	IconName
+	// Child is the id of a component.
+	Child
+	// Children is a list of ids, or {"componentId": …, "path": …}: the component is
+	// repeated for each element of a list in the data.
+	Children
+	// TabList is [{"title": text, "child": id}].
+	TabList
+	// OptionList is [{"label": text, "value": text}].
+	OptionList
+	// OnAction is {"event": …} or {"functionCall": …}.
+	OnAction
+	// Checks is [{"condition": flag, "message": text}].
+	Checks
 )
 
-// commonProperties are those of every component.
+// commonProperties returns the properties that every component has.
 func commonProperties() []Property {
 	return []Property{{Name: "weight", Kind: PlainNumber}, {Name: "accessibility", Kind: PlainObject}}
 }
 
-// Catalogs is what is known of components, by their names. It is made once and
-// then read.
+// Catalogs holds the known components by name. It is never changed after its
+// creation, so it is safe for concurrent use.
 type Catalogs struct {
 	list   []Catalog
-	byName map[string]place
+	byName map[string]componentIndex
 }
 
-type place struct{ catalog, component int }
+// componentIndex is the position of a component in Catalogs.list.
+type componentIndex struct{ catalog, component int }
 
-// NewCatalogs makes one that knows some catalogues; none may say what another
-// has said.
+// NewCatalogs returns the given catalogs as one set. The error has CodeConflict if
+// two of them share an id, a namespace or the name of a component.
 func NewCatalogs(list ...Catalog) (*Catalogs, error) {
-	c := &Catalogs{byName: map[string]place{}}
+	c := &Catalogs{byName: map[string]componentIndex{}}
 	for i := range list {
-		if err := c.add(&list[i]); err != nil {
+		if err := c.addCatalog(&list[i]); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-func (c *Catalogs) add(one *Catalog) error {
+// addCatalog adds a catalog. NewCatalogs discards the set if it fails.
+func (c *Catalogs) addCatalog(one *Catalog) error {
 	for _, id := range append([]string{one.ID}, one.Aliases...) {
 		if other, ok := c.Catalog(id); ok || id == "" {
 			return junctor.Errorf(junctor.CodeConflict, "the catalogue id %q is empty, or that of %q", id, other.ID)
@@ -112,6 +136,8 @@ func (c *Catalogs) add(one *Catalog) error {
 		}
 	}
 	for i, k := range one.Components {
+		// A name outside the catalog's namespace could take the place of a
+		// component that another catalog has, or will have.
 		space, _, err := SplitName(k.Name)
 		switch _, taken := c.byName[k.Name]; {
 		case err != nil:
@@ -121,21 +147,21 @@ func (c *Catalogs) add(one *Catalog) error {
 		case taken:
 			return junctor.Errorf(junctor.CodeConflict, "there is a component %q already, so the catalogue %s cannot have one", k.Name, one.ID)
 		}
-		c.byName[k.Name] = place{len(c.list), i}
+		c.byName[k.Name] = componentIndex{len(c.list), i}
 	}
 	c.list = append(c.list, *one)
 	return nil
 }
 
-// With gives what is known together with more catalogues.
+// With returns a new set with more catalogs.
 func (c *Catalogs) With(more ...Catalog) (*Catalogs, error) {
 	return NewCatalogs(append(c.All(), more...)...)
 }
 
-// All lists the catalogues.
+// All returns a copy of the list of catalogs.
 func (c *Catalogs) All() []Catalog { return slices.Clone(c.list) }
 
-// Catalog finds one by its id or an alias.
+// Catalog returns the catalog with an id or alias.
 func (c *Catalogs) Catalog(id string) (Catalog, bool) {
 	for i := range c.list {
 		if c.list[i].Is(id) {
@@ -145,7 +171,7 @@ func (c *Catalogs) Catalog(id string) (Catalog, bool) {
 	return Catalog{}, false
 }
 
-// Component finds one by its name, with the catalogue that it is of.
+// Component returns the component with a name, and its catalog.
 func (c *Catalogs) Component(name string) (Component, Catalog, bool) {
 	at, ok := c.byName[name]
 	if !ok {
@@ -154,8 +180,8 @@ func (c *Catalogs) Component(name string) (Component, Catalog, bool) {
 	return c.list[at.catalog].Components[at.component], c.list[at.catalog], true
 }
 
-// unknown says why a component is not known.
-func (c *Catalogs) unknown(name string) string {
+// explainUnknown returns the reason why a component is unknown.
+func (c *Catalogs) explainUnknown(name string) string {
 	space, own, err := SplitName(name)
 	switch {
 	case err != nil:
@@ -171,30 +197,33 @@ func (c *Catalogs) unknown(name string) string {
 	return fmt.Sprintf("no known catalogue has the namespace %s of %s", space, name)
 }
 
+// Patterns of names. They are strict, because names appear in URIs, in error
+// messages and in the prompts of models.
 var (
 	namespacePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 	componentPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 	propertyPattern  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 )
 
-// SplitName takes a component's name apart: googlemaps:MapView is MapView of the
-// namespace googlemaps; Text has none. A colon stands once, so that a name can
-// be read in one way only.
+// SplitName splits a component's name: googlemaps:MapView is MapView in the
+// namespace googlemaps; Text has no namespace. A name has at most one colon, so
+// that it can be split in only one way.
 func SplitName(name string) (namespace, own string, err error) {
 	own = name
 	if before, after, ok := strings.Cut(name, ":"); ok {
 		namespace, own = before, after
 		if !namespacePattern.MatchString(namespace) {
-			return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is no component's name: before the colon stands a namespace of small letters, digits and hyphens", clip(name))
+			return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is no component's name: before the colon stands a namespace of small letters, digits and hyphens", truncateText(name))
 		}
 	}
 	if !componentPattern.MatchString(own) {
-		return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is no component's name: use Name or namespace:Name, with letters and digits", clip(name))
+		return "", "", junctor.Errorf(junctor.CodeInvalid, "%q is no component's name: use Name or namespace:Name, with letters and digits", truncateText(name))
 	}
 	return namespace, own, nil
 }
 
-func clip(text string) string {
+// truncateText shortens a text for an error message.
+func truncateText(text string) string {
 	if len(text) > 80 {
 		return strings.ToValidUTF8(text[:80], "") + "…"
 	}

@@ -1,12 +1,17 @@
-// Package a2ui is the interface that agents answer with, beside text: surfaces,
-// made of components and of the data that these are bound to.
+// Package a2ui implements A2UI, the interface with which agents answer beside text:
+// surfaces, made of components and of the data to which these are bound.
 //
 // Inside there is one form, Surface. Encode writes it as messages of A2UI v0.8,
-// v0.9 and v1.0, Read reads those of other agents and of tools, ReadActions what
-// people did on a surface, Negotiate what a client can draw. Catalogs knows the
-// components by name: those of A2UI itself, and those of other catalogues, which
-// have a namespace (googlemaps:MapView) or names of their own.
+// v0.9 or v1.0. Read parses such messages of other agents and of tools, ReadActions
+// parses the actions of people, and Negotiate finds out what a client can draw.
+// Catalogs holds the known components: those of A2UI itself, and those of other
+// catalogs, which have a namespace (googlemaps:MapView) or unique names.
 //
-// agent carries surfaces through its loop, room keeps them and tells of them in
-// the events of agui, the A2A doors and the console show them.
+// Package agent passes surfaces through a turn. room stores them and publishes them
+// as events of agui; a2a and the console show them. admin registers catalogs.
+//
+// Read the files in this order: surface.go (the form and its checks), catalog.go,
+// builtin.go and property_check.go (components), version.go (clients), encode.go
+// and encode_v08.go, read.go and read_v08.go, action.go, then catalog_document.go
+// and expand.go (registered catalogs and their fallbacks).
 package a2ui

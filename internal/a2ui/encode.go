@@ -8,92 +8,98 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Options is how a surface is written.
+// Options control Encode.
 type Options struct {
-	Known    *Catalogs // nil: Builtin
-	Replaces bool      // the client has a surface of this id: it is deleted first
+	Known    *Catalogs // nil means Builtin
+	Replaces bool      // the client has a surface with this id, which is deleted first
 }
 
-// Encode writes a surface as messages of a version, in their order. A surface
-// that is broken or wrong, or that the version has no words for, is an error:
-// what is written is valid.
+// Encode returns a surface as messages of a version, in the order in which the
+// client must get them. It fails if the surface is broken or wrong, or cannot be
+// expressed in that version, so that the messages are always valid.
 func Encode(s *Surface, v Version, o Options) ([]json.RawMessage, error) {
 	if o.Known == nil {
 		o.Known = Builtin()
 	}
+	// Unknown components pass: a client may know them, and draws a placeholder
+	// otherwise.
 	if err := s.Fault(s.Check(o.Known), Broken, Wrong); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%w", err)
 	}
-	e := encoder{surface: s, known: o.Known}
+	e := surfaceEncoder{surface: s, known: o.Known}
 	if o.Replaces {
-		e.message(v, "deleteSurface", map[string]any{"surfaceId": s.ID})
+		e.addMessage(v, "deleteSurface", map[string]any{"surfaceId": s.ID})
 	}
 	var err error
 	switch v {
 	case V08:
-		err = e.v08()
+		err = e.encodeV08()
 	case V09:
-		e.v09()
+		e.encodeV09()
 	case V10:
-		err = e.v10()
+		err = e.encodeV10()
 	default:
-		return nil, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", clip(string(v)))
+		return nil, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", truncateText(string(v)))
 	}
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the surface %q cannot be written in A2UI %s: %w", s.ID, v, err)
 	}
-	if e.failed != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "the surface %q cannot be written: %w", s.ID, e.failed)
+	if e.err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the surface %q cannot be written: %w", s.ID, e.err)
 	}
 	return e.out, nil
 }
 
-type encoder struct {
+// surfaceEncoder collects the messages of one surface. err is the first failure to
+// encode a message, which only a bug can cause.
+type surfaceEncoder struct {
 	surface *Surface
 	known   *Catalogs
 	out     []json.RawMessage
-	failed  error
+	err     error
 }
 
-// message adds one: {"version": …, kind: body}; v0.8 has no version in it.
-func (e *encoder) message(v Version, kind string, body any) {
+// addMessage adds a message {"version": …, kind: body}. Messages of v0.8 have no
+// version.
+func (e *surfaceEncoder) addMessage(v Version, kind string, body any) {
 	m := map[string]any{kind: body}
 	if v != V08 {
 		m["version"] = v
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
-		e.failed = err
+		e.err = err
 		return
 	}
 	e.out = append(e.out, text)
 }
 
-// catalog is the one that a surface is of: the first that it names, else the
-// basic one of the version.
-func (e *encoder) catalog(v Version) string {
+// catalogID returns the catalog of the surface: the first that it names, otherwise
+// the basic one of the version.
+func (e *surfaceEncoder) catalogID(v Version) string {
 	if len(e.surface.Catalogs) > 0 {
 		return e.surface.Catalogs[0]
 	}
 	return BasicCatalog(v)
 }
 
-func (e *encoder) data() json.RawMessage {
+// dataOrEmpty returns the data of the surface, which is always an object.
+func (e *surfaceEncoder) dataOrEmpty() json.RawMessage {
 	if len(e.surface.Data) == 0 {
 		return json.RawMessage("{}")
 	}
 	return e.surface.Data
 }
 
-// components reads each of the surface's, and has it written.
-func (e *encoder) components(write func(c component, props map[string]any) (map[string]any, error)) ([]map[string]any, error) {
+// encodeComponents parses each component and converts it with write.
+func (e *surfaceEncoder) encodeComponents(write func(c component, props map[string]any) (map[string]any, error)) ([]map[string]any, error) {
 	out := make([]map[string]any, 0, len(e.surface.Components))
 	for _, raw := range e.surface.Components {
-		c, err := readComponent(raw)
+		c, err := parseComponent(raw)
 		if err != nil {
 			return nil, err
 		}
-		props, err := decoded(c.props)
+		props, err := decodeProperties(c.props)
 		if err != nil {
 			return nil, err
 		}
@@ -106,24 +112,30 @@ func (e *encoder) components(write func(c component, props map[string]any) (map[
 	return out, nil
 }
 
-// v09 has the form that surfaces have here.
-func (e *encoder) v09() {
+// encodeV09 adds messages in the form that Surface has:
+//
+//	{"version": "v0.9", "createSurface": {"surfaceId": …, "catalogId": …}}
+//	{"version": "v0.9", "updateComponents": {"surfaceId": …, "components": […]}}
+//	{"version": "v0.9", "updateDataModel": {"surfaceId": …, "path": "/", "value": {…}}}
+func (e *surfaceEncoder) encodeV09() {
 	s := e.surface
-	e.message(V09, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalog(V09)})
-	e.message(V09, "updateComponents", map[string]any{"surfaceId": s.ID, "components": s.Components})
-	e.message(V09, "updateDataModel", map[string]any{"surfaceId": s.ID, "path": "/", "value": e.data()})
+	e.addMessage(V09, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalogID(V09)})
+	e.addMessage(V09, "updateComponents", map[string]any{"surfaceId": s.ID, "components": s.Components})
+	e.addMessage(V09, "updateDataModel", map[string]any{"surfaceId": s.ID, "path": "/", "value": e.dataOrEmpty()})
 }
 
-// v10 has it all in one message. Its components say of which catalogue they
-// are, headings are written as in Markdown, and a check's condition is never a
-// literal.
-func (e *encoder) v10() error {
+// encodeV10 adds the one message of v1.0. In it components name their catalog,
+// headings are Markdown, and the condition of a check must be a function call:
+//
+//	{"version": "v1.0", "createSurface": {"surfaceId": …, "catalogId": …, "components": […], "dataModel": {…}}}
+func (e *surfaceEncoder) encodeV10() error {
 	s := e.surface
-	components, err := e.components(func(c component, props map[string]any) (map[string]any, error) {
-		out := newer(c.name, props)
+	components, err := e.encodeComponents(func(c component, props map[string]any) (map[string]any, error) {
+		out := convertToV10(c.name, props)
 		out["id"], out["component"] = c.id, c.name
 		if _, of, ok := e.known.Component(c.name); ok {
-			if id := of.ID; !of.Is(e.catalog(V10)) {
+			// Only a component of another catalog than the surface's names its own.
+			if id := of.ID; !of.Is(e.catalogID(V10)) {
 				if of.Basic {
 					id = BasicCatalog(V10)
 				}
@@ -135,14 +147,15 @@ func (e *encoder) v10() error {
 	if err != nil {
 		return err
 	}
-	e.message(V10, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalog(V10), "components": components, "dataModel": e.data()})
+	e.addMessage(V10, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalogID(V10), "components": components, "dataModel": e.dataOrEmpty()})
 	return nil
 }
 
-func decoded(props map[string]json.RawMessage) (map[string]any, error) {
+// decodeProperties decodes the values of properties.
+func decodeProperties(props map[string]json.RawMessage) (map[string]any, error) {
 	out := make(map[string]any, len(props))
 	for name, raw := range props {
-		v, err := numbers(raw)
+		v, err := decodeWithNumbers(raw)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -151,11 +164,12 @@ func decoded(props map[string]json.RawMessage) (map[string]any, error) {
 	return out, nil
 }
 
-// newer makes the properties of a component those of v1.0.
-func newer(name string, props map[string]any) map[string]any {
+// convertToV10 converts the properties of a component to v1.0, in place.
+func convertToV10(name string, props map[string]any) map[string]any {
 	for key, v := range props {
-		props[key] = untyped(v)
+		props[key] = removeReturnTypes(v)
 	}
+	// v1.0 allows only these members and rejects the component otherwise.
 	if a, ok := props["accessibility"].(map[string]any); ok {
 		for key := range a {
 			if !slices.Contains([]string{"label", "description", "live", "hidden"}, key) {
@@ -164,8 +178,9 @@ func newer(name string, props map[string]any) map[string]any {
 		}
 	}
 	if name == "Text" {
-		heading(props)
+		convertHeading(props)
 	}
+	// v1.0 has a check with the function regex in its place.
 	if pattern, ok := props["validationRegexp"]; ok && name == "TextField" {
 		delete(props, "validationRegexp")
 		checks, _ := props["checks"].([]any)
@@ -173,9 +188,10 @@ func newer(name string, props map[string]any) map[string]any {
 			props["checks"] = append(checks, map[string]any{"condition": map[string]any{"call": "regex", "args": map[string]any{"value": value, "pattern": pattern}}})
 		}
 	}
+	// A literal condition becomes a call with the same value: not(not value).
 	if checks, ok := props["checks"].([]any); ok {
 		for _, one := range checks {
-			if o, ok := one.(map[string]any); ok && isFlag(o["condition"]) {
+			if o, ok := one.(map[string]any); ok && isBool(o["condition"]) {
 				o["condition"] = map[string]any{"call": "not", "args": map[string]any{"value": o["condition"] != true}}
 			}
 		}
@@ -183,27 +199,28 @@ func newer(name string, props map[string]any) map[string]any {
 	return props
 }
 
-// untyped takes away what calls of functions are said to give: v1.0 knows it of
-// the function.
-func untyped(v any) any {
+// removeReturnTypes removes the return type from function calls, which v1.0 takes
+// from the function's definition.
+func removeReturnTypes(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if isText(v["call"]) {
 			delete(v, "returnType")
 		}
 		for name := range v {
-			v[name] = untyped(v[name])
+			v[name] = removeReturnTypes(v[name])
 		}
 	case []any:
 		for i := range v {
-			v[i] = untyped(v[i])
+			v[i] = removeReturnTypes(v[i])
 		}
 	}
 	return v
 }
 
-// heading makes a Text that is one a line of Markdown: v1.0 has no other.
-func heading(props map[string]any) {
+// convertHeading turns a Text with a heading variant into a line of Markdown, the
+// only form of headings in v1.0.
+func convertHeading(props map[string]any) {
 	level := slices.Index([]any{"h1", "h2", "h3", "h4", "h5"}, props["variant"]) + 1
 	if level == 0 {
 		return

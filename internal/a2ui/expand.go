@@ -14,19 +14,26 @@ import (
 // property of the component is put there. So what people register is data: it is drawn
 // by components that every client has, and nothing of it runs.
 
-const mostFallback = 100
+// A fallback says how a component looks to a client that does not know it. It
+// consists of components of the basic catalog, one of which has the id root. A
+// value {"property": NAME} in it is replaced by the component's property of that
+// name. A registered catalog is therefore only data: components that every client
+// has draw it, and nothing of it is executed.
+//
+// maxFallbackComponents bounds a fallback.
+const maxFallbackComponents = 100
 
-// Expand gives a surface in which every component of a registered catalogue that the
-// client does not have is replaced by its fallback. knows says which catalogues the
-// client has, by their ids. A component without a fallback stays: a placeholder stands
-// for it. The surface itself is not changed.
+// Expand returns a surface in which fallbacks replace the registered components
+// that a client does not have. knows reports whether the client has a catalog. A
+// component without a fallback stays, and clients draw a placeholder. Expand does
+// not change s, and returns s itself if nothing had to be replaced.
 func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, error) {
 	out := *s
 	out.Components, out.Catalogs = nil, nil
 	changed := false
-	stays := map[string]bool{} // catalogues of which something is left
+	stays := map[string]bool{} // catalogs of which a component is left
 	for _, raw := range s.Components {
-		one, err := readComponent(raw)
+		one, err := parseComponent(raw)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +44,7 @@ func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, err
 			continue
 		}
 		changed = true
-		expanded, err := kind.expand(one)
+		expanded, err := kind.expandFallback(one)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", one.id, err)
 		}
@@ -46,38 +53,42 @@ func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, err
 	if !changed {
 		return s, nil
 	}
+	// A catalog of which every component was replaced is no longer needed to draw
+	// the surface. Leaving it in the list would make clients reject the surface.
 	for _, id := range s.Catalogs {
 		if catalog, ok := c.Catalog(id); !ok || !catalog.Registered || stays[catalog.ID] {
 			out.Catalogs = append(out.Catalogs, id)
 		}
 	}
+	// A surface within the bounds can exceed them with its fallbacks.
 	if err := out.Fault(out.Check(c), Broken); err != nil {
 		return nil, err
 	}
 	return &out, nil
 }
 
-// part is a component of a fallback on its way into a surface.
-type part struct {
+// fallbackPart is a component of a fallback while it is filled in.
+type fallbackPart struct {
 	id, name string
 	props    map[string]any
 }
 
-// expand gives the components that stand for one. The root takes its id, so that what
-// refers to it finds it; the others have ids below that.
-func (k *Component) expand(one component) ([]json.RawMessage, error) {
+// expandFallback returns the components that replace one component. The root of the
+// fallback gets the component's id, so that references to it still work. The others
+// get ids below that.
+func (k *Component) expandFallback(one component) ([]json.RawMessage, error) {
 	values := map[string]any{}
 	for name, raw := range one.props {
-		v, err := numbers(raw)
+		v, err := decodeWithNumbers(raw)
 		if err != nil {
 			return nil, err
 		}
 		values[name] = v
 	}
-	known := basicCatalogs()
-	parts := make([]part, 0, len(k.Fallback))
+	known := newBasicCatalogs()
+	parts := make([]fallbackPart, 0, len(k.Fallback))
 	for _, raw := range k.Fallback {
-		inner, err := readComponent(raw)
+		inner, err := parseComponent(raw)
 		if err != nil {
 			return nil, err
 		}
@@ -85,18 +96,23 @@ func (k *Component) expand(one component) ([]json.RawMessage, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s is no component of the basic catalogue", inner.name)
 		}
-		p := part{id: within(one.id, inner.id), name: inner.name, props: map[string]any{}}
+		p := fallbackPart{id: nestedID(one.id, inner.id), name: inner.name, props: map[string]any{}}
 		for name, raw := range inner.props {
-			v, err := numbers(raw)
+			v, err := decodeWithNumbers(raw)
 			if err != nil {
 				return nil, err
 			}
-			target := kindOf(&kind, name)
-			if v, ok := put(refer(v, target, one.id), values); ok {
-				p.props[name] = written(v, target)
+			// The order matters: ids are rewritten before values of the component
+			// are filled in, because these refer to components of the surface and
+			// keep their ids.
+			target := propertyKind(&kind, name)
+			if v, ok := fillProperties(rewriteIDs(v, target, one.id), values); ok {
+				p.props[name] = convertToKind(v, target)
 			}
 		}
 		if inner.id == Root {
+			// The root takes the place of the component in its parent, so it
+			// inherits the properties that concern the parent.
 			for _, name := range []string{"weight", "accessibility"} {
 				if v, ok := values[name]; ok && p.props[name] == nil {
 					p.props[name] = v
@@ -105,7 +121,7 @@ func (k *Component) expand(one component) ([]json.RawMessage, error) {
 		}
 		parts = append(parts, p)
 	}
-	parts = whole(parts, one.id, known)
+	parts = removeIncomplete(parts, one.id, known)
 	out := make([]json.RawMessage, 0, len(parts))
 	for _, p := range parts {
 		p.props["id"], p.props["component"] = p.id, p.name
@@ -118,24 +134,26 @@ func (k *Component) expand(one component) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// basicCatalogs knows A2UI's own catalogue alone.
-func basicCatalogs() *Catalogs {
-	c, err := NewCatalogs(basic())
+// newBasicCatalogs returns the set with only A2UI's own catalog.
+func newBasicCatalogs() *Catalogs {
+	c, err := NewCatalogs(newBasicCatalog())
 	if err != nil {
-		return &Catalogs{} // a test holds that it fits together
+		return &Catalogs{} // cannot happen: a test checks it
 	}
 	return c
 }
 
-// within is the id of a fallback's component inside of the one it stands for.
-func within(outer, inner string) string {
+// nestedID returns the id in the surface of a fallback's component.
+func nestedID(outer, inner string) string {
 	if inner == Root {
 		return outer
 	}
 	return outer + "/" + inner
 }
 
-func kindOf(c *Component, property string) Kind {
+// propertyKind returns the kind of a property; 0 if the component has none of that
+// name.
+func propertyKind(c *Component, property string) Kind {
 	for _, p := range append(c.Properties, commonProperties()...) {
 		if p.Name == property {
 			return p.Kind
@@ -144,15 +162,15 @@ func kindOf(c *Component, property string) Kind {
 	return 0
 }
 
-// refer makes ids of the fallback those that they have in the surface.
-func refer(v any, kind Kind, outer string) any {
+// rewriteIDs replaces ids of the fallback in a value by those of the surface.
+func rewriteIDs(v any, kind Kind, outer string) any {
 	inner := func(v any) any {
 		if id, ok := v.(string); ok {
-			return within(outer, id)
+			return nestedID(outer, id)
 		}
 		return v
 	}
-	switch kind { //nolint:exhaustive // the others name no components
+	switch kind { //nolint:exhaustive // other kinds refer to no components
 	case Child:
 		return inner(v)
 	case Children:
@@ -174,8 +192,8 @@ func refer(v any, kind Kind, outer string) any {
 	return v
 }
 
-// propertyOf is the name in {"property": NAME}; "" for anything else.
-func propertyOf(v any) string {
+// propertyReference returns the name in {"property": NAME}; "" for any other value.
+func propertyReference(v any) string {
 	o, _ := v.(map[string]any)
 	name, _ := o["property"].(string)
 	if len(o) != 1 {
@@ -184,10 +202,10 @@ func propertyOf(v any) string {
 	return name
 }
 
-// put replaces {"property": NAME} by what the component has under the name. ok is false
-// where it has nothing: what asked for it is left out.
-func put(v any, values map[string]any) (out any, ok bool) {
-	if name := propertyOf(v); name != "" {
+// fillProperties replaces references to properties by their values. ok is false if
+// the value is a reference to an absent property; it is then left out.
+func fillProperties(v any, values map[string]any) (out any, ok bool) {
+	if name := propertyReference(v); name != "" {
 		out, ok = values[name]
 		return out, ok
 	}
@@ -195,7 +213,7 @@ func put(v any, values map[string]any) (out any, ok bool) {
 	case map[string]any:
 		filled := map[string]any{}
 		for name, inner := range v {
-			if inner, ok := put(inner, values); ok {
+			if inner, ok := fillProperties(inner, values); ok {
 				filled[name] = inner
 			}
 		}
@@ -203,7 +221,7 @@ func put(v any, values map[string]any) (out any, ok bool) {
 	case []any:
 		filled := make([]any, 0, len(v))
 		for _, inner := range v {
-			if inner, ok := put(inner, values); ok {
+			if inner, ok := fillProperties(inner, values); ok {
 				filled = append(filled, inner)
 			}
 		}
@@ -212,9 +230,10 @@ func put(v any, values map[string]any) (out any, ok bool) {
 	return v, true
 }
 
-// written is a value as a property of a kind takes it: numbers and flags stand in texts
-// as they are written, and children that come of a list have its path.
-func written(v any, kind Kind) any {
+// convertToKind adapts a filled-in value to the kind of its target: numbers and
+// booleans become text where text is required, and children of a bound list get the
+// path of the list.
+func convertToKind(v any, kind Kind) any {
 	if o, ok := v.(map[string]any); ok && kind == Children {
 		if bound, ok := o["path"].(map[string]any); ok && isPath(bound) {
 			o["path"] = bound["path"]
@@ -232,10 +251,12 @@ func written(v any, kind Kind) any {
 	return v
 }
 
-// whole leaves out what lacks something that it needs, and references to it, until all
-// that is left is whole. A root that would go is an empty column.
-func whole(parts []part, root string, known *Catalogs) []part {
+// removeIncomplete removes components that lack a required property, and references
+// to them, until all that are left are complete. A root that would be removed
+// becomes an empty column.
+func removeIncomplete(parts []fallbackPart, root string, known *Catalogs) []fallbackPart {
 	for {
+		// Every round removes at least one component, so the loop ends.
 		gone := map[string]bool{}
 		for _, p := range parts {
 			kind, _, _ := known.Component(p.name)
@@ -246,15 +267,15 @@ func whole(parts []part, root string, known *Catalogs) []part {
 		if len(gone) == 0 {
 			return parts
 		}
-		parts = slices.DeleteFunc(parts, func(p part) bool { return gone[p.id] })
+		parts = slices.DeleteFunc(parts, func(p fallbackPart) bool { return gone[p.id] })
 		if gone[root] {
-			parts = append(parts, part{id: root, name: "Column", props: map[string]any{"children": []any{}}})
+			parts = append(parts, fallbackPart{id: root, name: "Column", props: map[string]any{"children": []any{}}})
 		}
 		for _, p := range parts {
 			kind, _, _ := known.Component(p.name)
 			for _, own := range kind.Properties {
 				if v, ok := p.props[own.Name]; ok {
-					if v, ok = without(v, own.Kind, gone, root); ok {
+					if v, ok = removeReferences(v, own.Kind, gone, root); ok {
 						p.props[own.Name] = v
 					} else {
 						delete(p.props, own.Name)
@@ -265,11 +286,11 @@ func whole(parts []part, root string, known *Catalogs) []part {
 	}
 }
 
-// without takes references to components out of a value; ok is false where nothing is
-// left of it.
-func without(v any, kind Kind, gone map[string]bool, root string) (any, bool) {
+// removeReferences removes references to removed components from a value. ok is
+// false if nothing is left of it.
+func removeReferences(v any, kind Kind, gone map[string]bool, root string) (any, bool) {
 	isGone := func(v any) bool { id, _ := v.(string); return gone[id] && id != root }
-	switch kind { //nolint:exhaustive // the others name no components
+	switch kind { //nolint:exhaustive // other kinds refer to no components
 	case Child:
 		return v, !isGone(v)
 	case Children:
@@ -286,23 +307,23 @@ func without(v any, kind Kind, gone map[string]bool, root string) (any, bool) {
 	return v, true
 }
 
-// checkFallback refuses a fallback that would not make a surface: with all properties,
-// and with those alone that the component needs.
+// checkFallback checks that the fallback makes a valid surface, both with all
+// properties of the component and with only the required ones.
 func (k *Component) checkFallback() error {
 	if k.Fallback == nil {
 		return nil
 	}
-	if len(k.Fallback) > mostFallback {
-		return fmt.Errorf("it has %d components; %d are the most", len(k.Fallback), mostFallback)
+	if len(k.Fallback) > maxFallbackComponents {
+		return fmt.Errorf("it has %d components; %d are the most", len(k.Fallback), maxFallbackComponents)
 	}
-	root, known := false, basicCatalogs()
+	root, known := false, newBasicCatalogs()
 	for i, raw := range k.Fallback {
-		inner, err := readComponent(raw)
+		inner, err := parseComponent(raw)
 		if err != nil {
 			return fmt.Errorf("component %d: %w", i+1, err)
 		}
 		if _, _, ok := known.Component(inner.name); !ok {
-			return fmt.Errorf("component %d: %s is not in the basic catalogue of A2UI: a fallback is made of those alone", i+1, clip(inner.name))
+			return fmt.Errorf("component %d: %s is not in the basic catalogue of A2UI: a fallback is made of those alone", i+1, truncateText(inner.name))
 		}
 		root = root || inner.id == Root
 		var v any
@@ -310,12 +331,14 @@ func (k *Component) checkFallback() error {
 			return err
 		}
 		if name := k.unknownProperty(v); name != "" {
-			return fmt.Errorf("component %d: {\"property\": %q}: the component has no such property", i+1, clip(name))
+			return fmt.Errorf("component %d: {\"property\": %q}: the component has no such property", i+1, truncateText(name))
 		}
 	}
 	if !root {
 		return errors.New(`no component has the id "root", so there is nothing to begin with`)
 	}
+	// A fallback that works only with optional properties would break at the first
+	// surface without them.
 	for _, all := range []bool{true, false} {
 		if err := k.tryFallback(all); err != nil {
 			return err
@@ -324,9 +347,10 @@ func (k *Component) checkFallback() error {
 	return nil
 }
 
-// unknownProperty is the first name in {"property": NAME} that the component has not.
+// unknownProperty returns the first name in {"property": NAME} that is not a
+// property of the component; "" if there is none.
 func (k *Component) unknownProperty(v any) string {
-	if name := propertyOf(v); name != "" {
+	if name := propertyReference(v); name != "" {
 		if slices.ContainsFunc(k.Properties, func(p Property) bool { return p.Name == name }) {
 			return ""
 		}
@@ -349,27 +373,27 @@ func (k *Component) unknownProperty(v any) string {
 	return ""
 }
 
-// tryFallback draws the component with a sample in every property, or in those that it
-// needs.
+// tryFallback expands the component with sample values, in all properties or only
+// in the required ones, and checks the resulting surface.
 func (k *Component) tryFallback(all bool) error {
 	one := component{id: "sample", name: k.Name, props: map[string]json.RawMessage{}}
 	for i := range k.Properties {
 		if p := &k.Properties[i]; p.Required || all {
-			one.props[p.Name] = p.sample()
+			one.props[p.Name] = p.sampleValue()
 		}
 	}
-	expanded, err := k.expand(one)
+	expanded, err := k.expandFallback(one)
 	if err != nil {
 		return err
 	}
 	s := Surface{ID: "sample", Components: append(expanded,
 		json.RawMessage(`{"id":"root","component":"Column","children":["sample"]}`), json.RawMessage(`{"id":"child","component":"Divider"}`))}
-	return s.Fault(s.Check(basicCatalogs()), Broken, Wrong, Unknown)
+	return s.Fault(s.Check(newBasicCatalogs()), Broken, Wrong, Unknown)
 }
 
-// sample is a value that the property takes.
-func (p *Property) sample() json.RawMessage {
-	switch p.Kind { //nolint:exhaustive // all others are bound
+// sampleValue returns a valid value of the property.
+func (p *Property) sampleValue() json.RawMessage {
+	switch p.Kind { //nolint:exhaustive // all other kinds are bound
 	case PlainText:
 		return json.RawMessage(`"text"`)
 	case PlainNumber:

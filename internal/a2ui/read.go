@@ -13,10 +13,11 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// InResult gives the surfaces that a tool's result brings: embedded resources
-// whose type is MimeType, with messages of any version. The error says what of
-// them cannot be shown; what can is given all the same.
+// InResult returns the surfaces in a tool's result: embedded resources with the
+// MIME type of A2UI and messages of any version. It returns the valid surfaces even
+// if the error names invalid ones.
 func InResult(result json.RawMessage) ([]Surface, error) {
+	// Most results have no surface; this avoids decoding them.
 	if !bytes.Contains(result, []byte("a2ui")) {
 		return nil, nil
 	}
@@ -57,11 +58,12 @@ func InResult(result json.RawMessage) ([]Surface, error) {
 	return out, errors.Join(errs...)
 }
 
-// Read makes surfaces of messages of any version: one message, or a list of
-// them, which are taken in their order. A list is no transaction: a message that
-// is bad is told in the error, and the others count. A surface that is broken in
-// the end is told too, and not given.
+// Read returns the surfaces that messages of any version produce: one message, or a
+// list that is applied in order. Messages are independent: an invalid one is named
+// in the error, and the others apply. A surface that is broken in the end is named
+// in the error too, and not returned.
 func Read(text []byte) ([]Surface, error) {
+	// Messages can replace components, so they may be larger than the surface.
 	if len(text) > 2*MostBytes {
 		return nil, fmt.Errorf("the messages have %d KiB; %d are the most", len(text)>>10, 2*MostBytes>>10)
 	}
@@ -76,16 +78,16 @@ func Read(text []byte) ([]Surface, error) {
 	if len(list) > MostComponents {
 		return nil, fmt.Errorf("%d messages come at once; %d may", len(list), MostComponents)
 	}
-	var r reader
+	var r messageReader
 	var errs []error
 	for i, one := range list {
-		if err := r.take(one); err != nil {
+		if err := r.applyMessage(one); err != nil {
 			errs = append(errs, fmt.Errorf("message %d: %w", i+1, err))
 		}
 	}
 	var out []Surface
 	for _, b := range r.surfaces {
-		s, err := b.surface()
+		s, err := b.buildSurface()
 		if err == nil {
 			err = s.Fault(s.Check(nil), Broken)
 		}
@@ -98,44 +100,50 @@ func Read(text []byte) ([]Surface, error) {
 	return out, errors.Join(errs...)
 }
 
-// message is one to a client, of any version.
-type message struct {
+// serverMessage is a message to a client, of any version.
+type serverMessage struct {
 	Version string `json:"version"`
-	Create  *struct {
+	// Create starts a surface; in v1.0 it has all of its content.
+	Create *struct {
 		Surface    string            `json:"surfaceId"`
 		Catalog    string            `json:"catalogId"`
 		Components []json.RawMessage `json:"components"`
 		Data       json.RawMessage   `json:"dataModel"`
 	} `json:"createSurface"`
+	// Update adds or replaces components.
 	Update *struct {
 		Surface    string            `json:"surfaceId"`
 		Components []json.RawMessage `json:"components"`
 	} `json:"updateComponents"`
+	// Data sets a value at a path of the data.
 	Data *struct {
 		Surface string          `json:"surfaceId"`
 		Path    string          `json:"path"`
 		Value   json.RawMessage `json:"value"`
 	} `json:"updateDataModel"`
+	// Delete removes a surface.
 	Delete *struct {
 		Surface string `json:"surfaceId"`
 	} `json:"deleteSurface"`
 
-	message08
+	messageV08
 }
 
-// reader holds surfaces on their way.
-type reader struct{ surfaces []*building }
+// messageReader applies messages and holds the surfaces that they build.
+type messageReader struct{ surfaces []*surfaceBuilder }
 
-type building struct {
+// surfaceBuilder is a surface while messages change it.
+type surfaceBuilder struct {
 	id         string
 	catalogs   []string
 	components []json.RawMessage
-	index      map[string]int
+	index      map[string]int // position of a component, by id
 	data       any
-	root       string // of v0.8
+	root       string // id of the root in v0.8, which may have any name
 }
 
-func (r *reader) find(id string) *building {
+// findSurface returns the surface with an id; nil if there is none.
+func (r *messageReader) findSurface(id string) *surfaceBuilder {
 	for _, b := range r.surfaces {
 		if b.id == id {
 			return b
@@ -144,74 +152,79 @@ func (r *reader) find(id string) *building {
 	return nil
 }
 
-// open gives a surface, new where there is none.
-func (r *reader) open(id string) *building {
-	b := r.find(id)
+// openSurface returns the surface with an id, and creates it if there is none.
+func (r *messageReader) openSurface(id string) *surfaceBuilder {
+	b := r.findSurface(id)
 	if b == nil {
-		b = &building{id: id, index: map[string]int{}, data: map[string]any{}}
+		b = &surfaceBuilder{id: id, index: map[string]int{}, data: map[string]any{}}
 		r.surfaces = append(r.surfaces, b)
 	}
 	return b
 }
 
-func (r *reader) close(id string) {
-	r.surfaces = slices.DeleteFunc(r.surfaces, func(b *building) bool { return b.id == id })
+// deleteSurface deletes a surface, if it exists.
+func (r *messageReader) deleteSurface(id string) {
+	r.surfaces = slices.DeleteFunc(r.surfaces, func(b *surfaceBuilder) bool { return b.id == id })
 }
 
-func (r *reader) take(raw json.RawMessage) error {
-	var m message
+// applyMessage applies one message.
+func (r *messageReader) applyMessage(raw json.RawMessage) error {
+	var m serverMessage
 	if err := strict.Unmarshal(raw, &m); err != nil {
 		return fmt.Errorf("it is no message of A2UI: %w", err)
 	}
 	switch {
+	// Creating a surface again starts anew.
 	case m.Create != nil:
-		r.close(m.Create.Surface)
-		b := r.open(m.Create.Surface)
-		b.of(m.Create.Catalog)
+		r.deleteSurface(m.Create.Surface)
+		b := r.openSurface(m.Create.Surface)
+		b.addCatalog(m.Create.Catalog)
 		if len(m.Create.Data) > 0 {
-			if err := b.set("", m.Create.Data); err != nil {
+			if err := b.setData("", m.Create.Data); err != nil {
 				return err
 			}
 		}
-		return b.put(m.Create.Components)
+		return b.putComponents(m.Create.Components)
 	case m.Update != nil:
-		return r.open(m.Update.Surface).put(m.Update.Components)
+		return r.openSurface(m.Update.Surface).putComponents(m.Update.Components)
 	case m.Data != nil:
-		return r.open(m.Data.Surface).set(m.Data.Path, m.Data.Value)
+		return r.openSurface(m.Data.Surface).setData(m.Data.Path, m.Data.Value)
 	case m.Delete != nil:
-		r.close(m.Delete.Surface)
+		r.deleteSurface(m.Delete.Surface)
 		return nil
 	}
-	return r.take08(&m.message08)
+	return r.applyMessageV08(&m.messageV08)
 }
 
-// of notes a catalogue that the surface is of.
-func (b *building) of(id string) {
-	if id != "" && !slices.Contains(basic().Aliases, id) && id != BasicCatalog(V09) && !slices.Contains(b.catalogs, id) {
+// addCatalog records a catalog that the surface uses, unless it is the basic one.
+func (b *surfaceBuilder) addCatalog(id string) {
+	if id != "" && !slices.Contains(newBasicCatalog().Aliases, id) && id != BasicCatalog(V09) && !slices.Contains(b.catalogs, id) {
 		b.catalogs = append(b.catalogs, id)
 	}
 }
 
-// put adds components; one of the same id is replaced.
-func (b *building) put(components []json.RawMessage) error {
+// putComponents adds components. A component replaces a former one of the same id.
+func (b *surfaceBuilder) putComponents(components []json.RawMessage) error {
 	for _, raw := range components {
 		var c map[string]json.RawMessage
 		if err := strict.Unmarshal(raw, &c); err != nil {
 			return fmt.Errorf("a component is no JSON object: %w", err)
 		}
 		var id, catalog string
-		if err := strict.Unmarshal(orNull(c["id"]), &id); err != nil {
+		if err := strict.Unmarshal(rawOrNull(c["id"]), &id); err != nil {
 			return fmt.Errorf("a component's id is no text: %w", err)
 		}
-		if strict.Unmarshal(orNull(c["catalogId"]), &catalog) == nil {
-			b.of(catalog)
+		if strict.Unmarshal(rawOrNull(c["catalogId"]), &catalog) == nil {
+			b.addCatalog(catalog)
 		}
-		delete(c, "catalogId") // of v1.0; the surface says it here
+		delete(c, "catalogId") // of v1.0; here the surface names its catalogs
 		delete(c, "metadata")
 		text, err := json.Marshal(c)
 		if err != nil {
 			return err
 		}
+		// Checked here and not only at the end, to bound the memory of hostile
+		// messages.
 		if len(b.index) >= MostComponents {
 			return fmt.Errorf("a surface has %d components at most", MostComponents)
 		}
@@ -225,34 +238,35 @@ func (b *building) put(components []json.RawMessage) error {
 	return nil
 }
 
-// set puts a value into the data. Without one, what is there goes.
-func (b *building) set(path string, raw json.RawMessage) error {
+// setData sets the value at a path of the data. An absent value deletes it.
+func (b *surfaceBuilder) setData(path string, raw json.RawMessage) error {
 	var value any
 	if len(raw) > 0 {
 		var err error
-		if value, err = numbers(raw); err != nil {
+		if value, err = decodeWithNumbers(raw); err != nil {
 			return err
 		}
 	}
-	steps, err := stepsOf(path)
+	steps, err := splitPath(path)
 	if err != nil {
 		return err
 	}
-	b.data = setAt(b.data, steps, value)
+	b.data = setValueAt(b.data, steps, value)
 	return nil
 }
 
-// mostSteps is how deep a path may lead.
-const mostSteps = 64
+// maxPathSteps bounds the depth of a path, and with it the recursion of setValueAt.
+const maxPathSteps = 64
 
-func stepsOf(path string) ([]string, error) {
+// splitPath splits a JSON Pointer into its unescaped steps.
+func splitPath(path string) ([]string, error) {
 	path = strings.Trim(path, "/")
 	if path == "" {
 		return nil, nil
 	}
 	steps := strings.Split(path, "/")
-	if len(steps) > mostSteps {
-		return nil, fmt.Errorf("a path has %d steps at most", mostSteps)
+	if len(steps) > maxPathSteps {
+		return nil, fmt.Errorf("a path has %d steps at most", maxPathSteps)
 	}
 	for i := range steps {
 		steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i])
@@ -260,9 +274,9 @@ func stepsOf(path string) ([]string, error) {
 	return steps, nil
 }
 
-// setAt gives v with another value at a place; nil takes away what is there.
-// What is missing on the way is made, as objects.
-func setAt(v any, steps []string, value any) any {
+// setValueAt returns v with another value at a path; nil deletes it. It creates
+// missing objects on the way.
+func setValueAt(v any, steps []string, value any) any {
 	if len(steps) == 0 {
 		return value
 	}
@@ -270,9 +284,11 @@ func setAt(v any, steps []string, value any) any {
 		i, err := strconv.Atoi(steps[0])
 		switch {
 		case err == nil && i >= 0 && i < len(list):
-			list[i] = setAt(list[i], steps[1:], value)
+			list[i] = setValueAt(list[i], steps[1:], value)
+		// An index one behind the end appends. Others are ignored: filling a gap
+		// would let one message create a list of any length.
 		case err == nil && i == len(list):
-			list = append(list, setAt(nil, steps[1:], value))
+			list = append(list, setValueAt(nil, steps[1:], value))
 		}
 		return list
 	}
@@ -284,12 +300,13 @@ func setAt(v any, steps []string, value any) any {
 		delete(o, steps[0])
 		return o
 	}
-	o[steps[0]] = setAt(o[steps[0]], steps[1:], value)
+	o[steps[0]] = setValueAt(o[steps[0]], steps[1:], value)
 	return o
 }
 
-// surface is what came of it.
-func (b *building) surface() (Surface, error) {
+// buildSurface returns the surface. A root of v0.8 with another id is put into a
+// column with the id root.
+func (b *surfaceBuilder) buildSurface() (Surface, error) {
 	s := Surface{ID: b.id, Catalogs: b.catalogs, Components: b.components}
 	if o, ok := b.data.(map[string]any); !ok || len(o) > 0 {
 		text, err := json.Marshal(b.data)
@@ -298,6 +315,7 @@ func (b *building) surface() (Surface, error) {
 		}
 		s.Data = text
 	}
+	// Later versions require the id root.
 	if _, ok := b.index[Root]; !ok && b.root != "" {
 		text, err := json.Marshal(map[string]any{"id": Root, "component": "Column", "children": []string{b.root}})
 		if err != nil {

@@ -9,22 +9,33 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// MimeType is what A2UI messages are in results of tools and in later versions.
+// MimeType is the MIME type of A2UI messages in results of tools, and of data parts
+// since v0.9.1.
 const MimeType = "application/a2ui+json"
 
-// Root is the id of the component that a surface is drawn from.
+// Root is the id of the component with which drawing starts.
 const Root = "root"
 
-// What a surface may hold.
+// Bounds of a surface.
 const (
 	MostComponents = 1000
 	MostBytes      = 512 << 10 // of components and data together
-	mostDepth      = 100       // of components within each other
-	mostID         = 200
+	maxDepth       = 100       // of components within each other
+	maxIDLength    = 200
 )
 
-// Surface is interface that an agent answers with: components by id, in the flat
-// form of v0.9, and the data that they are bound to.
+// Surface is the interface that an agent answers with: components by id, in the
+// flat form of v0.9, and the data to which they are bound. An example:
+//
+//	{
+//	  "id": "greeting",
+//	  "components": [
+//	    {"id": "root", "component": "Column", "children": ["text", "ok"]},
+//	    {"id": "text", "component": "Text", "text": {"path": "/name"}},
+//	    {"id": "ok", "component": "Button", "child": "text", "action": {"event": {"name": "confirm"}}}
+//	  ],
+//	  "data": {"name": "Ada"}
+//	}
 type Surface struct {
 	ID         string            `json:"id"`                          // unique within a conversation; one with the same id replaces the former
 	Catalogs   []string          `json:"catalogs,omitempty"`          // ids of catalogues that its components are of, beside the basic one
@@ -32,7 +43,7 @@ type Surface struct {
 	Data       json.RawMessage   `json:"data,omitempty"`              // a JSON object
 }
 
-// Size is how much there is to keep and to send, in bytes.
+// Size returns the number of bytes to store and send.
 func (s *Surface) Size() int {
 	size := len(s.ID) + len(s.Data)
 	for _, c := range s.Components {
@@ -41,17 +52,18 @@ func (s *Surface) Size() int {
 	return size
 }
 
-// Put adds a surface to a list; the former one of the same id goes.
+// Put returns the list with a surface added. It replaces a surface of the same id.
 func Put(list []Surface, s Surface) []Surface {
 	list = slices.DeleteFunc(slices.Clone(list), func(one Surface) bool { return one.ID == s.ID })
 	return append(list, s)
 }
 
-// Describe says in a sentence what a surface is, for who cannot see it.
+// Describe returns a sentence about the surface, for models and clients that read
+// only text.
 func (s *Surface) Describe() string {
 	var names []string
 	for _, raw := range s.Components {
-		c, err := readComponent(raw)
+		c, err := parseComponent(raw)
 		if err == nil && !slices.Contains(names, c.name) {
 			names = append(names, c.name)
 		}
@@ -59,19 +71,20 @@ func (s *Surface) Describe() string {
 	return fmt.Sprintf("(an interface was shown: %s, of %s)", s.ID, strings.Join(names, ", "))
 }
 
-// component is one of a surface, taken apart.
+// component is a parsed component of a surface.
 type component struct {
 	id, name string
-	props    map[string]json.RawMessage // all but id and component
+	props    map[string]json.RawMessage // without id and component
 }
 
-func readComponent(raw json.RawMessage) (component, error) {
+// parseComponent parses a component and rejects duplicate names.
+func parseComponent(raw json.RawMessage) (component, error) {
 	var c component
 	if err := strict.Unmarshal(raw, &c.props); err != nil {
 		return c, fmt.Errorf("it is no JSON object with each name once: %w", err)
 	}
 	for name, to := range map[string]*string{"id": &c.id, "component": &c.name} {
-		if err := strict.Unmarshal(orNull(c.props[name]), to); err != nil || *to == "" {
+		if err := strict.Unmarshal(rawOrNull(c.props[name]), to); err != nil || *to == "" {
 			return c, fmt.Errorf("%s is missing, or no text", name)
 		}
 		delete(c.props, name)
@@ -79,24 +92,25 @@ func readComponent(raw json.RawMessage) (component, error) {
 	return c, nil
 }
 
-func orNull(raw json.RawMessage) json.RawMessage {
+// rawOrNull returns null for an absent value, so that it can be decoded.
+func rawOrNull(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("null")
 	}
 	return raw
 }
 
-// Grade says how bad a problem is.
+// Grade is the severity of a problem.
 type Grade string
 
 // Grades.
 const (
 	Broken  Grade = "broken"  // the surface cannot be drawn
-	Wrong   Grade = "wrong"   // a component is not as its catalogue has it
-	Unknown Grade = "unknown" // nobody knows the component: a placeholder stands for it
+	Wrong   Grade = "wrong"   // a component violates its catalog
+	Unknown Grade = "unknown" // no catalog has the component: clients draw a placeholder
 )
 
-// Problem is something that is not right with a surface.
+// Problem is a defect of a surface.
 type Problem struct {
 	Grade     Grade  `json:"grade"`
 	Component string `json:"component,omitempty"` // its id
@@ -104,6 +118,7 @@ type Problem struct {
 	Text      string `json:"text"`
 }
 
+// String returns the problem with its place, as component.property: text.
 func (p Problem) String() string {
 	where := ""
 	if p.Component != "" {
@@ -116,8 +131,8 @@ func (p Problem) String() string {
 	return where + p.Text
 }
 
-// Fault gives the first of some problems that is of one of the grades, as an
-// error about the surface; nil where there is none.
+// Fault returns the first problem of one of the grades as an error; nil if there is
+// none.
 func (s *Surface) Fault(problems []Problem, grades ...Grade) error {
 	for _, p := range problems {
 		if slices.Contains(grades, p.Grade) {
@@ -127,131 +142,146 @@ func (s *Surface) Fault(problems []Problem, grades ...Grade) error {
 	return nil
 }
 
-// Check says what is not right with a surface: ids, references, sizes, and each
-// component by its catalogue. known is nil for those of Builtin.
+// Check returns the problems of a surface: ids, references, sizes, and each
+// component compared with its catalog. A nil known means Builtin.
 func (s *Surface) Check(known *Catalogs) []Problem {
 	if known == nil {
 		known = Builtin()
 	}
-	c := check{known: known, surface: s, byID: map[string]component{}}
-	c.whole()
+	c := surfaceCheck{known: known, surface: s, byID: map[string]component{}}
+	c.checkSurface()
 	return c.problems
 }
 
-type check struct {
+// surfaceCheck is the state of one Check.
+type surfaceCheck struct {
 	known    *Catalogs
 	surface  *Surface
 	byID     map[string]component
 	problems []Problem
 }
 
-func (c *check) add(g Grade, id, property, text string, args ...any) {
+// addProblem adds a problem.
+func (c *surfaceCheck) addProblem(g Grade, id, property, text string, args ...any) {
 	c.problems = append(c.problems, Problem{g, id, property, fmt.Sprintf(text, args...)})
 }
 
-func (c *check) whole() {
+// checkSurface checks the surface. It stops early if the surface is too large, so
+// that a hostile surface costs little.
+func (c *surfaceCheck) checkSurface() {
 	s := c.surface
-	if s.ID == "" || len(s.ID) > mostID {
-		c.add(Broken, "", "", "its id has 1 to %d characters", mostID)
+	if s.ID == "" || len(s.ID) > maxIDLength {
+		c.addProblem(Broken, "", "", "its id has 1 to %d characters", maxIDLength)
 	}
 	if size := s.Size(); size > MostBytes {
-		c.add(Broken, "", "", "it has %d KiB; %d KiB are the most", size>>10, MostBytes>>10)
+		c.addProblem(Broken, "", "", "it has %d KiB; %d KiB are the most", size>>10, MostBytes>>10)
 		return
 	}
 	if len(s.Components) > MostComponents {
-		c.add(Broken, "", "", "it has %d components; %d are the most", len(s.Components), MostComponents)
+		c.addProblem(Broken, "", "", "it has %d components; %d are the most", len(s.Components), MostComponents)
 		return
 	}
+	// Parsers disagree on duplicate names, so a surface with one could show
+	// something else than was checked.
 	if len(s.Data) > 0 {
 		var data map[string]json.RawMessage
 		if err := strict.Unmarshal(s.Data, &data); err != nil || data == nil {
-			c.add(Broken, "", "", "its data is no JSON object with each name once")
+			c.addProblem(Broken, "", "", "its data is no JSON object with each name once")
 		}
 	}
 	for i, raw := range s.Components {
-		one, err := readComponent(raw)
+		one, err := parseComponent(raw)
 		switch {
 		case err != nil:
-			c.add(Broken, one.id, "", "component %d: %v", i+1, err)
-		case len(one.id) > mostID:
-			c.add(Broken, "", "", "component %d: its id has more than %d characters", i+1, mostID)
+			c.addProblem(Broken, one.id, "", "component %d: %v", i+1, err)
+		case len(one.id) > maxIDLength:
+			c.addProblem(Broken, "", "", "component %d: its id has more than %d characters", i+1, maxIDLength)
 		case c.byID[one.id].id != "":
-			c.add(Broken, one.id, "", "two components have this id")
+			c.addProblem(Broken, one.id, "", "two components have this id")
 		default:
 			c.byID[one.id] = one
 		}
 	}
 	if _, ok := c.byID[Root]; !ok {
-		c.add(Broken, "", "", "no component has the id %q, so there is nothing to begin with", Root)
+		c.addProblem(Broken, "", "", "no component has the id %q, so there is nothing to begin with", Root)
 	}
+	// References are checked after all components are known: children may be listed
+	// before or after their parents.
 	refs := map[string][]string{}
 	for _, raw := range s.Components {
-		if one, err := readComponent(raw); err == nil {
-			refs[one.id] = c.component(one)
+		if one, err := parseComponent(raw); err == nil {
+			refs[one.id] = c.checkComponent(one)
 		}
 	}
-	c.tree(refs)
+	c.checkTree(refs)
 }
 
-// component judges one, and gives the ids of those that it holds.
-func (c *check) component(one component) []string {
+// checkComponent checks a component and returns the ids of its children. An unknown
+// component has no known children.
+func (c *surfaceCheck) checkComponent(one component) []string {
 	kind, catalog, ok := c.known.Component(one.name)
 	if !ok {
-		c.add(Unknown, one.id, "", "%s", c.known.unknown(one.name))
+		c.addProblem(Unknown, one.id, "", "%s", c.known.explainUnknown(one.name))
 		return nil
 	}
 	if !catalog.Basic && !slices.ContainsFunc(c.surface.Catalogs, catalog.Is) {
-		c.add(Wrong, one.id, "", "%s is of the catalogue %s, which the surface does not name", one.name, catalog.ID)
+		c.addProblem(Wrong, one.id, "", "%s is of the catalogue %s, which the surface does not name", one.name, catalog.ID)
 	}
 	var refs []string
+	// Every known property is removed from one.props, so that only unknown ones are
+	// left.
 	for _, p := range slices.Concat(kind.Properties, commonProperties()) {
 		raw, ok := one.props[p.Name]
 		delete(one.props, p.Name)
 		if !ok {
 			if p.Required {
-				c.add(Wrong, one.id, p.Name, "%s needs it", one.name)
+				c.addProblem(Wrong, one.id, p.Name, "%s needs it", one.name)
 			}
 			continue
 		}
-		found, err := p.judge(raw)
+		found, err := p.checkValue(raw)
 		if err != nil {
-			c.add(Wrong, one.id, p.Name, "%v", err)
+			c.addProblem(Wrong, one.id, p.Name, "%v", err)
 		}
 		for _, id := range found {
 			if _, ok := c.byID[id]; !ok {
-				c.add(Broken, one.id, p.Name, "there is no component %q", id)
+				c.addProblem(Broken, one.id, p.Name, "there is no component %q", id)
 			}
 		}
 		refs = append(refs, found...)
 	}
+	// checkComponent has removed the properties that it knows.
 	for _, name := range sortedKeys(one.props) {
-		c.add(Wrong, one.id, name, "%s has no such property", one.name)
+		c.addProblem(Wrong, one.id, name, "%s has no such property", one.name)
 	}
 	return refs
 }
 
-// tree looks for components that are within themselves, too deep, or drawn too
-// often: each reference draws what it is to.
-func (c *check) tree(refs map[string][]string) {
+// checkTree finds components that contain themselves, are nested too deeply or are
+// drawn too often. A component is drawn once per reference, so a few components
+// that refer to each other can describe a tree of exponential size.
+func (c *surfaceCheck) checkTree(refs map[string][]string) {
 	const entered = -1
-	drawn := map[string]int{} // how many components each draws
-	tall := map[string]int{}  // how many are within each other, the component itself included
+	drawn := map[string]int{} // number of components that each one draws
+	tall := map[string]int{}  // height of the tree below each one, itself included
 	var enter func(id string, depth int) bool
 	enter = func(id string, depth int) bool {
 		switch {
 		case drawn[id] == entered:
-			c.add(Broken, id, "", "it is within itself")
+			c.addProblem(Broken, id, "", "it is within itself")
 			return false
-		case drawn[id] > 0: // from elsewhere it may be deeper than it was
-			if depth+tall[id]-1 > mostDepth {
-				c.add(Broken, id, "", "what it holds is more than %d components deep", mostDepth)
+		case drawn[id] > 0: // reached again, possibly at a greater depth
+			if depth+tall[id]-1 > maxDepth {
+				c.addProblem(Broken, id, "", "what it holds is more than %d components deep", maxDepth)
 				return false
 			}
 			return true
-		case depth > mostDepth:
-			c.add(Broken, id, "", "it is more than %d components deep", mostDepth)
+		case depth > maxDepth:
+			c.addProblem(Broken, id, "", "it is more than %d components deep", maxDepth)
 			return false
 		}
+		// Each component is visited once. Its size and height are enough when it is
+		// reached again, so the check takes linear time for any surface.
 		drawn[id] = entered
 		sum, most := 1, 0
 		for _, child := range refs[id] {
@@ -259,7 +289,7 @@ func (c *check) tree(refs map[string][]string) {
 				return false
 			}
 			if sum += drawn[child]; sum > 4*MostComponents {
-				c.add(Broken, id, "", "it draws more than %d components", 4*MostComponents)
+				c.addProblem(Broken, id, "", "it draws more than %d components", 4*MostComponents)
 				return false
 			}
 			most = max(most, tall[child])
@@ -267,6 +297,8 @@ func (c *check) tree(refs map[string][]string) {
 		drawn[id], tall[id] = sum, most+1
 		return true
 	}
+	// Components that the root does not reach are checked too: a later update can
+	// connect them.
 	for _, id := range append([]string{Root}, sortedKeys(refs)...) {
 		if !enter(id, 1) {
 			return
@@ -274,6 +306,7 @@ func (c *check) tree(refs map[string][]string) {
 	}
 }
 
+// sortedKeys returns the keys of a map in order, for deterministic results.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

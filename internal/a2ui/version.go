@@ -8,7 +8,7 @@ import (
 	strict "github.com/go-json-experiment/json"
 )
 
-// Version is one of the protocol's.
+// Version is a version of A2UI.
 type Version string
 
 // Versions.
@@ -18,49 +18,59 @@ const (
 	V10 Version = "v1.0"
 )
 
-// Versions lists them, the one that is preferred first.
+// Versions returns the supported versions, in order of preference.
 func Versions() []Version { return []Version{V09, V10, V08} }
 
-// extension is what URIs of A2UI in A2A begin with.
-const extension = "https://a2ui.org/a2a-extension/a2ui/"
+// extensionPrefix is the start of the URIs of A2UI's A2A extensions.
+const extensionPrefix = "https://a2ui.org/a2a-extension/a2ui/"
 
-// Extension is the URI under which A2A activates a version. v0.9.1 is V09 too.
-func Extension(v Version) string { return extension + string(v) }
+// Extension returns the URI that activates a version in A2A. Extension091 also
+// stands for V09.
+func Extension(v Version) string { return extensionPrefix + string(v) }
 
 // Extension091 is the URI of v0.9.1.
-const Extension091 = extension + "v0.9.1"
+const Extension091 = extensionPrefix + "v0.9.1"
 
-// Client is what a client can draw.
+// Client describes what a client can draw.
 type Client struct {
 	Version   Version
-	Extension string   // the URI that was activated; "" where none was
-	Catalogs  []string // ids; nil where it did not say
+	Extension string   // the URI that the client activated; "" if none
+	Catalogs  []string // ids of its catalogs; nil if it did not say
 }
 
-// Negotiate reads what a client can draw of the URIs that it activated, and of
-// its message's metadata. ok is false where it draws nothing: it is to be
-// answered with text alone.
+// Negotiate returns what a client can draw, according to the extension URIs that it
+// activated and the metadata of its message. An activated extension decides the
+// version; without one, the stated capabilities do. ok is false if the client
+// cannot draw surfaces, and gets only text.
+//
+// The metadata differs by version:
+//
+//	v0.8:  {"a2uiClientCapabilities": {"supportedCatalogIds": […]}}
+//	v0.9:  {"a2uiClientCapabilities": {"v0.9": {"supportedCatalogIds": […]}}}
+//	v1.0:  {"a2uiRendererCapabilities": {"v1.0": {"supportedCatalogIds": […]}}}
 func Negotiate(uris []string, metadata map[string]json.RawMessage) (c Client, ok bool) {
-	said := capabilities(metadata)
+	catalogsByVersion := parseCapabilities(metadata)
+	// A client may activate several versions; the order here is that of preference.
 	for _, wanted := range []struct {
 		uri string
 		v   Version
 	}{{Extension091, V09}, {Extension(V09), V09}, {Extension(V10), V10}, {Extension(V08), V08}} {
+		// Catalogs may be missing here: nil then means that the client did not say.
 		if slices.Contains(uris, wanted.uri) {
-			return Client{Version: wanted.v, Extension: wanted.uri, Catalogs: said[wanted.v]}, true
+			return Client{Version: wanted.v, Extension: wanted.uri, Catalogs: catalogsByVersion[wanted.v]}, true
 		}
 	}
 	for _, v := range Versions() {
-		if said[v] != nil {
-			return Client{Version: v, Catalogs: said[v]}, true
+		if catalogsByVersion[v] != nil {
+			return Client{Version: v, Catalogs: catalogsByVersion[v]}, true
 		}
 	}
 	return Client{}, false
 }
 
-// capabilities reads which catalogues a client says it has, by version. What
-// cannot be read was not said.
-func capabilities(metadata map[string]json.RawMessage) map[Version][]string {
+// parseCapabilities returns the catalogs that a client states, by version. It
+// ignores what it cannot parse.
+func parseCapabilities(metadata map[string]json.RawMessage) map[Version][]string {
 	type supported struct {
 		Catalogs []string `json:"supportedCatalogIds"`
 	}
@@ -93,19 +103,19 @@ func capabilities(metadata map[string]json.RawMessage) map[Version][]string {
 	return out
 }
 
-// Draws says whether the client has every catalogue that a surface is of. One
-// that did not say is taken to have those that the agent's card lists.
+// Draws reports whether the client has every catalog that a surface uses. A client
+// that states none counts as having those that the agent's card lists.
 func (c Client) Draws(s *Surface, known *Catalogs) bool {
 	has := func(id string) bool { return c.Has(id, known) }
-	// Who has a catalogue that stands beside the basic one has that too.
+	// A client that has any other catalog has the basic one too.
 	if len(s.Catalogs) == 0 {
 		return has(BasicCatalog(c.Version))
 	}
 	return !slices.ContainsFunc(s.Catalogs, func(id string) bool { return !has(id) })
 }
 
-// Has says whether the client is taken to have a catalogue: it named it, or it named
-// none and the catalogue is one that comes with the program.
+// Has reports whether the client counts as having a catalog: it named the catalog,
+// or it named none and the catalog is not a registered one.
 func (c Client) Has(id string, known *Catalogs) bool {
 	if c.Catalogs == nil {
 		one, ok := known.Catalog(id)
@@ -114,13 +124,14 @@ func (c Client) Has(id string, known *Catalogs) bool {
 	return c.Names(id, known)
 }
 
-// Names says whether the client named a catalogue among those that it has.
+// Names reports whether the client named a catalog, by its id or an alias.
 func (c Client) Names(id string, known *Catalogs) bool {
 	one, ok := known.Catalog(id)
-	return slices.ContainsFunc(c.Catalogs, func(said string) bool { return said == id || ok && one.Is(said) })
+	return slices.ContainsFunc(c.Catalogs, func(named string) bool { return named == id || ok && one.Is(named) })
 }
 
-// MimeType is what the client takes A2UI in data parts to be.
+// MimeType returns the MIME type that the client expects for data parts with A2UI.
+// Up to v0.9 it had the words in the other order.
 func (c Client) MimeType() string {
 	if c.Version == V08 || c.Extension == Extension(V09) {
 		return "application/json+a2ui"
@@ -128,18 +139,18 @@ func (c Client) MimeType() string {
 	return MimeType
 }
 
-// IsMimeType says whether a data part of this type holds A2UI.
+// IsMimeType reports whether a MIME type stands for A2UI, in any version.
 func IsMimeType(t string) bool { return t == MimeType || t == "application/json+a2ui" }
 
-// Parts is the data of the parts that bring messages to the client: in v0.8 one
-// for each message, later one with the list of them.
+// Parts returns the data of the parts that carry messages to the client: one part
+// per message in v0.8, one part with a list in later versions.
 func (c Client) Parts(messages []json.RawMessage) []json.RawMessage {
 	if c.Version == V08 || len(messages) == 0 {
 		return messages
 	}
 	list, err := json.Marshal(messages)
 	if err != nil {
-		return nil // they are JSON
+		return nil // cannot happen: they are JSON
 	}
 	return []json.RawMessage{list}
 }

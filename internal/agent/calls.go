@@ -18,36 +18,37 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-// maxParallel is how many calls of one answer are made at a time.
+// maxParallel bounds the calls of one answer that run at the same time.
 const maxParallel = 4
 
-// fulfil makes the calls that the model wants, or says why not. It gives false
-// when the run has ended with it.
-func (r *run) fulfil(ctx context.Context, calls []Call, tools []Tool) bool {
-	r.tidy(calls)
-	return r.make(ctx, calls, func(c *Call) (Result, verdict) {
-		t := find(tools, c.Name)
+// makeRequestedCalls makes the calls of an answer, or gives the model the reason
+// why not. It returns false if the turn has ended.
+func (r *turnRunner) makeRequestedCalls(ctx context.Context, calls []Call, tools []Tool) bool {
+	r.normalizeArguments(calls)
+	return r.judgeAndMakeCalls(ctx, calls, func(c *Call) (Result, callVerdict) {
+		t := findTool(tools, c.Name)
 		if t == nil {
-			return r.refused(ctx, *c, junctor.Errorf(junctor.CodeNotFound, "%s", unknown(tools, c.Name))), refuse
+			return r.recordRefusal(ctx, *c, junctor.Errorf(junctor.CodeNotFound, "%s", explainUnknownTool(tools, c.Name))), refuseCall
 		}
 		if !isObject(c.Arguments) {
-			return r.refused(ctx, *c, junctor.Errorf(junctor.CodeInvalid, "the arguments are not one JSON object with each name once: the call was not made")), refuse
+			return r.recordRefusal(ctx, *c, junctor.Errorf(junctor.CodeInvalid, "the arguments are not one JSON object with each name once: the call was not made")), refuseCall
 		}
 		meant, err := r.Tools.Resolve(ctx, *c)
 		if err != nil {
-			return r.refused(ctx, *c, err), refuse
+			return r.recordRefusal(ctx, *c, err), refuseCall
 		}
 		if r.NeedsApproval != nil && r.NeedsApproval(meant, *c) {
 			c.Digest = meant.Digest
-			return Result{}, wait
+			return Result{}, awaitApproval
 		}
-		return Result{}, do
+		return Result{}, makeCall
 	})
 }
 
-// tidy makes the calls in the story ones that can be kept and sent again: bad
-// arguments are kept as none, and judged by what the calls here still have.
-func (r *run) tidy(calls []Call) {
+// normalizeArguments makes the calls in the conversation ones that can be stored
+// and sent to a provider again: invalid arguments become an empty object there.
+// calls keeps the invalid arguments, so that they are refused.
+func (r *turnRunner) normalizeArguments(calls []Call) {
 	kept := slices.Clone(calls)
 	for i, c := range kept {
 		if len(bytes.TrimSpace(c.Arguments)) == 0 {
@@ -57,74 +58,76 @@ func (r *run) tidy(calls []Call) {
 			kept[i].Arguments = json.RawMessage("{}")
 		}
 	}
-	r.story[len(r.story)-1].Calls = kept
+	r.conversation[len(r.conversation)-1].Calls = kept
 	r.end.Messages[len(r.end.Messages)-1].Calls = kept
 }
 
-// resume goes on with calls that a run left without a result: those that a
-// person has allowed are made, those that wait go on waiting, and of the others
-// nobody knows whether they were made.
-func (r *run) resume(ctx context.Context, open []Call) bool {
+// resumeCalls continues calls that a former turn left without a result. Allowed
+// calls are made, denied ones are refused, and calls that still need an approval
+// wait on. Any other call may or may not have been made, so it gets a result that
+// says so. It returns false if the turn has ended.
+func (r *turnRunner) resumeCalls(ctx context.Context, open []Call) bool {
 	tools, err := r.Tools.List(ctx)
 	if err != nil {
-		r.broken(ctx, err)
+		r.endWithError(ctx, err)
 		return false
 	}
-	return r.make(ctx, open, func(c *Call) (Result, verdict) {
+	return r.judgeAndMakeCalls(ctx, open, func(c *Call) (Result, callVerdict) {
 		d, decided := r.Decisions[c.ID]
 		if decided && !d.Allow {
-			res := refused(*c, strings.TrimSuffix("the person did not allow this call, so it was not made: "+d.Reason, ": "))
+			res := newRefusal(*c, strings.TrimSuffix("the person did not allow this call, so it was not made: "+d.Reason, ": "))
 			res.Denied = true
-			return res, refuse
+			return res, refuseCall
 		}
-		t := find(tools, c.Name)
-		if t == nil { // it was taken away meanwhile
-			return r.refused(ctx, *c, junctor.Errorf(junctor.CodeNotFound, "%s", unknown(tools, c.Name))), refuse
+		t := findTool(tools, c.Name)
+		if t == nil { // the tool was removed meanwhile
+			return r.recordRefusal(ctx, *c, junctor.Errorf(junctor.CodeNotFound, "%s", explainUnknownTool(tools, c.Name))), refuseCall
 		}
 		meant, err := r.Tools.Resolve(ctx, *c)
 		switch {
 		case err != nil:
-			return r.refused(ctx, *c, err), refuse
+			return r.recordRefusal(ctx, *c, err), refuseCall
 		case decided && (d.Digest == "" || d.Digest == meant.Digest):
-			return Result{}, do
-		case decided: // the tool is not the one that the person was asked about
+			return Result{}, makeCall
+		case decided: // the tool has changed since the person was asked
 			c.Digest = meant.Digest
-			return Result{}, wait
+			return Result{}, awaitApproval
 		case r.NeedsApproval != nil && r.NeedsApproval(meant, *c):
 			c.Digest = meant.Digest
-			return Result{}, wait
+			return Result{}, awaitApproval
 		}
-		return lost(*c), refuse
+		return newLostResult(*c), refuseCall
 	})
 }
 
-// verdict is what is to happen with a call.
-type verdict uint8
+// callVerdict says how to proceed with a call.
+type callVerdict uint8
 
 const (
-	refuse verdict = iota
-	wait
-	do
+	refuseCall callVerdict = iota
+	awaitApproval
+	makeCall
 )
 
-// make judges each call and makes those that may be, some at a time. Every call
-// that does not wait has a result in the end, in the order of the calls.
-func (r *run) make(ctx context.Context, calls []Call, judge func(*Call) (Result, verdict)) bool {
+// judgeAndMakeCalls judges each call in order and makes those that may be made, in
+// parallel. In the end every call has a result, in the order of the calls, unless
+// it waits for an approval. It returns false if the turn has ended.
+func (r *turnRunner) judgeAndMakeCalls(ctx context.Context, calls []Call, judge func(*Call) (Result, callVerdict)) bool {
 	results := make([]*Result, len(calls))
 	var jobs []int
 	var shown []a2ui.Surface
-	full, told := false, 0
+	full, emitted := false, 0
 	for i, c := range calls {
 		res, v := judge(&c)
 		switch {
-		case v == wait:
+		case v == awaitApproval:
 			r.end.Waiting = append(r.end.Waiting, c)
 			r.keepDigest(&c)
 			continue
-		case v == do && r.end.Calls >= r.Limits.Calls:
+		case v == makeCall && r.end.Calls >= r.Limits.Calls:
 			full = true
-			res = refused(c, fmt.Sprintf("not made: %d calls are all that this run may make", r.Limits.Calls))
-		case v == do:
+			res = newRefusal(c, fmt.Sprintf("not made: %d calls are all that this run may make", r.Limits.Calls))
+		case v == makeCall:
 			r.end.Calls++
 			jobs = append(jobs, i)
 			continue
@@ -132,15 +135,15 @@ func (r *run) make(ctx context.Context, calls []Call, judge func(*Call) (Result,
 		results[i] = &res
 		r.emit(Event{Kind: EventResult, ID: c.ID, Result: &res})
 	}
-	for i, res := range r.together(ctx, calls, jobs) {
+	for i, res := range r.callInParallel(ctx, calls, jobs) {
 		res.CallID = calls[i].ID
-		shown = append(shown, r.brought(&res)...)
+		shown = append(shown, r.extractSurfaces(&res)...)
 		results[i] = &res
 		r.emit(Event{Kind: EventResult, ID: res.CallID, Result: &res})
-		for j := range shown[told:] {
-			r.emit(Event{Kind: EventSurface, ID: res.CallID, Surface: &shown[told+j]})
+		for j := range shown[emitted:] {
+			r.emit(Event{Kind: EventSurface, ID: res.CallID, Surface: &shown[emitted+j]})
 		}
-		told = len(shown)
+		emitted = len(shown)
 	}
 	m := Message{Role: RoleTool, Surfaces: shown}
 	for _, res := range results {
@@ -149,10 +152,10 @@ func (r *run) make(ctx context.Context, calls []Call, judge func(*Call) (Result,
 		}
 	}
 	if len(m.Results) > 0 {
-		r.add(m)
+		r.addMessage(m)
 	}
 	switch {
-	case r.over(ctx):
+	case r.endIfTimeUp(ctx):
 	case len(r.end.Waiting) > 0:
 		r.finish(Waiting, "a person has to allow what it wants to do")
 	case full:
@@ -163,10 +166,10 @@ func (r *run) make(ctx context.Context, calls []Call, judge func(*Call) (Result,
 	return false
 }
 
-// keepDigest notes with a call in the story which tool a person is asked about:
-// whoever keeps the story can hold the person's word to it.
-func (r *run) keepDigest(waiting *Call) {
-	for _, list := range [][]Message{r.story, r.end.Messages} {
+// keepDigest stores with a waiting call the digest of the tool about which a person
+// is asked, so that the decision holds for that definition only.
+func (r *turnRunner) keepDigest(waiting *Call) {
+	for _, list := range [][]Message{r.conversation, r.end.Messages} {
 		for _, m := range list {
 			for i := range m.Calls {
 				if m.Calls[i].ID == waiting.ID {
@@ -177,9 +180,9 @@ func (r *run) keepDigest(waiting *Call) {
 	}
 }
 
-// brought gives the surfaces that a result brings. What of them cannot be shown
-// the model is told.
-func (r *run) brought(res *Result) []a2ui.Surface {
+// extractSurfaces returns the A2UI surfaces in a result. If one of them is invalid,
+// the model reads the reason in the result.
+func (r *turnRunner) extractSurfaces(res *Result) []a2ui.Surface {
 	if res.IsError {
 		return nil
 	}
@@ -187,11 +190,12 @@ func (r *run) brought(res *Result) []a2ui.Surface {
 	if err != nil {
 		res.Text = strings.TrimSpace(res.Text + "\n(its interface cannot be shown: " + err.Error() + ")")
 	}
-	return list[:min(len(list), maxShown)]
+	return list[:min(len(list), maxSurfaces)]
 }
 
-// together makes calls, some at a time, and gives each result as it comes.
-func (r *run) together(ctx context.Context, calls []Call, jobs []int) func(func(int, Result) bool) {
+// callInParallel makes the calls with the given indexes and yields each result when
+// it arrives. It returns after all workers have ended.
+func (r *turnRunner) callInParallel(ctx context.Context, calls []Call, jobs []int) func(func(int, Result) bool) {
 	type done struct {
 		i   int
 		res Result
@@ -207,7 +211,7 @@ func (r *run) together(ctx context.Context, calls []Call, jobs []int) func(func(
 		for range min(maxParallel, len(jobs)) {
 			workers.Go(func() {
 				for i := range next {
-					out <- done{i, r.one(ctx, calls[i])}
+					out <- done{i, r.callTool(ctx, calls[i])}
 				}
 			})
 		}
@@ -221,42 +225,42 @@ func (r *run) together(ctx context.Context, calls []Call, jobs []int) func(func(
 	}
 }
 
-// one makes one call within its time. A panic costs this call only.
-func (r *run) one(ctx context.Context, c Call) (res Result) {
+// callTool makes one call within its time limit. A panic fails only this call.
+func (r *turnRunner) callTool(ctx context.Context, c Call) (res Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			res = refused(c, "the call failed inside")
+			res = newRefusal(c, "the call failed inside")
 		}
 	}()
 	if ctx.Err() != nil {
-		return refused(c, "not made: the run was stopped")
+		return newRefusal(c, "not made: the run was stopped")
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Limits.CallSeconds)*time.Second)
 	defer cancel()
 	return r.Tools.Call(ctx, c)
 }
 
-// refused is the result of a call that the agent may not make, once it is on
-// record.
-func (r *run) refused(ctx context.Context, c Call, why error) Result {
-	res := refused(c, junctor.AsError(why).Message)
+// recordRefusal records that the agent may not make a call, and returns its result.
+func (r *turnRunner) recordRefusal(ctx context.Context, c Call, why error) Result {
+	res := newRefusal(c, junctor.AsError(why).Message)
 	res.Record = r.Tools.Refuse(ctx, c, why)
 	return res
 }
 
-// refused is the result of a call that was not made.
-func refused(c Call, why string) Result {
+// newRefusal returns the result of a call that was not made.
+func newRefusal(c Call, why string) Result {
 	return Result{CallID: c.ID, IsError: true, Text: why}
 }
 
-// isObject says whether arguments are one JSON object that everybody reads in
-// the same way.
+// isObject reports whether arguments are one JSON object without duplicate names,
+// which every parser reads in the same way.
 func isObject(arguments json.RawMessage) bool {
 	v := jsontext.Value(arguments)
 	return v.Kind() == '{' && v.IsValid()
 }
 
-func find(tools []Tool, name string) *Tool {
+// findTool returns the tool with a name; nil if there is none.
+func findTool(tools []Tool, name string) *Tool {
 	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
 	if i < 0 {
 		return nil
@@ -264,9 +268,9 @@ func find(tools []Tool, name string) *Tool {
 	return &tools[i]
 }
 
-// unknown says that there is no such tool, and which of those there are come
-// closest.
-func unknown(tools []Tool, name string) string {
+// explainUnknownTool returns the error text for a tool that does not exist, with up
+// to three similar names.
+func explainUnknownTool(tools []Tool, name string) string {
 	shown := name
 	if len(shown) > 64 {
 		shown = strings.ToValidUTF8(shown[:64], "") + "…"

@@ -28,7 +28,7 @@ func (a *adversary) Stream(ctx context.Context, r Request) iter.Seq2[Piece, erro
 	return func(yield func(Piece, error) bool) {
 		a.asked++
 		for _, m := range r.Messages {
-			if len(missing(m.Calls, r.Messages)) > 0 {
+			if len(callsWithoutResult(m.Calls, r.Messages)) > 0 {
 				a.wrong = fmt.Sprintf("asked with calls that have no result: %+v", r.Messages)
 			}
 		}

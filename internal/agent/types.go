@@ -11,100 +11,101 @@ import (
 	"github.com/junctor-mcp/junctor/internal/a2ui"
 )
 
-// Provider is a model, or what stands in for one.
+// Provider is a model, or something that takes its place.
 type Provider interface {
-	// Stream answers a request piece by piece. It ends soon after its context
-	// does. An error is the last thing that it gives; a *FaultError says whether
-	// asking again may help. Calls count only if the stream ends without one.
+	// Stream answers a request piece by piece. It returns soon after its context
+	// ends. An error is always the last item; a *FaultError says whether a retry
+	// may help. The calls of an answer count only if the stream ends without an
+	// error.
 	Stream(ctx context.Context, r Request) iter.Seq2[Piece, error]
 }
 
-// Request is what a provider is asked.
+// Request is one question to a provider.
 type Request struct {
 	Instructions string
 	Messages     []Message
 	Tools        []Tool
-	MaxTokens    int    // of the answer, at most
-	Model        string // what the other side calls it
+	MaxTokens    int    // limit of the answer
+	Model        string // the provider's own name of the model
 	Apps         bool   // as in Turn
 }
 
-// Role is who says a message.
+// Role is the author of a message.
 type Role string
 
 // Roles of messages.
 const (
 	RoleUser      Role = "user"      // a person, or another agent
 	RoleAssistant Role = "assistant" // the agent itself
-	RoleTool      Role = "tool"      // what came of its calls
+	RoleTool      Role = "tool"      // results of its calls
 )
 
-// Message is one part of a story. Its JSON form is for keeping.
+// Message is one message of a conversation. Its JSON form is the stored form.
 type Message struct {
 	Role     Role            `json:"role"`
-	Name     string          `json:"name,omitempty"` // of the speaker, where there are several
+	Name     string          `json:"name,omitempty"` // of the speaker, in a conversation with several
 	Text     string          `json:"text,omitempty"`
 	Calls    []Call          `json:"calls,omitempty"`    // of the assistant
 	Results  []Result        `json:"results,omitempty"`  // of tools
-	Surfaces []a2ui.Surface  `json:"surfaces,omitempty"` // of the assistant, or that results brought
-	Action   *a2ui.Action    `json:"action,omitempty"`   // of a user, on a surface; Text says it in words
-	Thinking json.RawMessage `json:"thinking,omitempty"` // what the provider wants back as it gave it
+	Surfaces []a2ui.Surface  `json:"surfaces,omitempty"` // shown by the assistant, or contained in results
+	Action   *a2ui.Action    `json:"action,omitempty"`   // of a user on a surface; Text describes it
+	Thinking json.RawMessage `json:"thinking,omitempty"` // opaque state that the provider expects back unchanged
 }
 
-// Tool is one that may be called.
+// Tool is a tool that the agent may call.
 type Tool struct {
 	Name        string          `json:"name"` // as the model knows it: server__tool
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema,omitempty"` // of the arguments
-	ReadOnly    bool            `json:"read_only"`        // it changes nothing, as its server says, which is believed, or the operator
-	Digest      string          `json:"digest,omitempty"` // of its definition: it changes when the tool does
+	ReadOnly    bool            `json:"read_only"`        // changes nothing, according to a trusted server or the operator
+	Digest      string          `json:"digest,omitempty"` // of the tool's definition; changes with it
 	Server      string          `json:"server,omitempty"`
 	Own         string          `json:"tool,omitempty"` // the server's own name
-	View        string          `json:"view,omitempty"` // the ui:// page that it brings, by the server's own URI
+	View        string          `json:"view,omitempty"` // ui:// resource of its App view; the server's own URI
 }
 
-// Call is one that the model wants made.
+// Call is a tool call that the model requests.
 type Call struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments,omitempty"` // a JSON object
 
-	// Digest is that of the tool which a call that waits was for when a person was
-	// asked; "" for other calls.
+	// Digest is the digest of the tool at the time when a person was asked to
+	// approve the call. It is "" for calls that do not wait.
 	Digest string `json:"digest,omitempty"`
 }
 
-// Result is what came of a call.
+// Result is the result of a call.
 type Result struct {
 	CallID  string          `json:"call_id"`
-	Content json.RawMessage `json:"content,omitempty"` // the CallToolResult as it came; nil if there is none
+	Content json.RawMessage `json:"content,omitempty"` // the server's CallToolResult, unchanged; nil if there is none
 	Text    string          `json:"text"`              // what the model reads
 	IsError bool            `json:"is_error,omitempty"`
-	Denied  bool            `json:"denied,omitempty"` // a person said no
-	Record  string          `json:"record,omitempty"` // id of the call's record; "" if it never began
+	Denied  bool            `json:"denied,omitempty"` // a person denied the call
+	Record  string          `json:"record,omitempty"` // id of the call's record; "" if the call never started
 	Server  string          `json:"server,omitempty"`
 	Tool    string          `json:"tool,omitempty"` // the server's own name
-	View    string          `json:"view,omitempty"` // the ui:// page that it brings
+	View    string          `json:"view,omitempty"` // ui:// resource of its App view
 }
 
-// Piece is a part of an answer. Exactly one member is set.
+// Piece is a part of a provider's answer. Exactly one member is set.
 type Piece struct {
 	Text     string
-	Thinking string          // for people to see; not part of the answer
-	Args     *ArgsDelta      // of a call that is being written
-	Call     *Call           // whole
-	Surface  *a2ui.Surface   // to be shown
-	Usage    *Usage          // so far, in this answer
-	Stop     string          // why the model stopped: StopLength, or its own word
-	Opaque   json.RawMessage // to be kept with the message, as Message.Thinking
+	Thinking string          // reasoning to show to people; not part of the answer
+	Args     *ArgsDelta      // arguments of a call that is still streaming
+	Call     *Call           // a complete call
+	Surface  *a2ui.Surface   // a surface to show
+	Usage    *Usage          // of this answer so far; replaces the former value
+	Stop     string          // why the model stopped: StopLength, or the model's own term
+	Opaque   json.RawMessage // to be stored with the message, as Message.Thinking
 }
 
-// StopLength is a Stop: the answer is longer than it may be.
+// StopLength is the value of Piece.Stop for an answer that reached its token limit.
 const StopLength = "length"
 
-// ArgsDelta is a part of a call's arguments, before the call is whole. The first
-// of a call has its name, and may be empty.
+// ArgsDelta is a part of a call's arguments, before the call is complete. The first
+// delta of a call has its name, and may have no text.
 type ArgsDelta struct {
 	ID, Name, Delta string
 }
@@ -115,52 +116,55 @@ type Usage struct {
 	Output int `json:"output"`
 }
 
-// Add adds another's counts.
+// Add adds the counts of v.
 func (u *Usage) Add(v Usage) { u.Input += v.Input; u.Output += v.Output }
 
-// Total is both together.
+// Total returns the sum of input and output tokens.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// FaultError is why a provider did not answer.
+// FaultError is the reason why a provider did not answer.
 type FaultError struct {
-	Message string        // what went wrong, where, what to do
-	Again   bool          // asking again may help
-	After   time.Duration // when the other side wants to be asked again; 0 where it does not say
+	Message string        // what failed, where, and what to do
+	Again   bool          // a retry may help
+	After   time.Duration // how long the provider asks to wait; 0 if it does not say
 	Cause   error
 }
 
+// Error returns the message without the cause, which may contain internal details.
 func (f *FaultError) Error() string { return f.Message }
 
+// Unwrap returns the cause, which may be nil.
 func (f *FaultError) Unwrap() error { return f.Cause }
 
-// Tools is what one agent may use, through the pipeline as that agent. Its
-// methods may be used at the same time.
+// Tools is the set of tools that one agent may call. Every call passes the pipeline
+// as that agent. The methods are safe for concurrent use.
 type Tools interface {
-	// List gives what the model is told of.
+	// List returns the tools that the model is offered.
 	List(ctx context.Context) ([]Tool, error)
-	// Resolve says which tool a call of a listed one is really for: itself, but
-	// for the tool that calls others by name. An error says what the agent may
-	// use instead.
+	// Resolve returns the tool that a call is for. That is the named tool itself,
+	// except for the tool that calls others by name. The text of an error tells the
+	// model which tools it may use instead.
 	Resolve(ctx context.Context, c Call) (Tool, error)
-	// Call makes the call. It ends soon after its context does.
+	// Call makes the call. It returns soon after its context ends. Failures are
+	// results with IsError set.
 	Call(ctx context.Context, c Call) Result
-	// Refuse records that a call was not made, and why, as a client's call that is
-	// refused is recorded. It gives the id of the record; "" where there is none.
+	// Refuse records that a call was not made, and why, like a refused call of a
+	// client. It returns the id of the record, or "" if there is none.
 	Refuse(ctx context.Context, c Call, why error) (record string)
 }
 
-// NoTools is what an agent has that only talks.
+// NoTools is the empty set of tools, for an agent that only talks.
 type NoTools struct{}
 
-// List gives none.
+// List returns no tools.
 func (NoTools) List(context.Context) ([]Tool, error) { return nil, nil }
 
-// Resolve finds none.
+// Resolve always fails.
 func (NoTools) Resolve(_ context.Context, c Call) (Tool, error) {
 	return Tool{}, junctor.Errorf(junctor.CodeNotFound, "there is no tool %q: this agent has none", c.Name)
 }
 
-// Call makes none.
+// Call always returns an error result.
 func (NoTools) Call(_ context.Context, c Call) Result {
 	return Result{CallID: c.ID, IsError: true, Text: "there are no tools"}
 }
@@ -168,52 +172,52 @@ func (NoTools) Call(_ context.Context, c Call) Result {
 // Refuse records nothing.
 func (NoTools) Refuse(context.Context, Call, error) string { return "" }
 
-// Limits bound a run; what is zero is the default.
+// Limits bound a turn. A zero member means the default.
 type Limits = junctor.TurnLimits
 
-// Turn is what one run needs.
+// Turn is the input of Run.
 type Turn struct {
 	Agent        string
 	Provider     Provider
 	Model        string
 	Instructions string
 	Limits       Limits
-	Tools        Tools // nil: none
+	Tools        Tools // nil means no tools
 
-	// Messages is the story so far. Where it ends with calls that have no
-	// result, of a run that waited, Decisions answers them.
+	// Messages is the conversation so far. If it ends with calls that have no
+	// result, because a former turn waited there, Decisions answers them.
 	Messages  []Message
 	Decisions map[string]Decision // by call id
 
-	// FreshIDs gives every call an id of our own: a provider's may be one that a
-	// call beyond this story has.
+	// FreshIDs replaces the ids of all calls. A provider can reuse an id of a call
+	// that is not part of this conversation, and a room identifies calls by id.
 	FreshIDs bool
 
-	// Apps says that whoever listens shows the pages that tools bring, in frames.
+	// Apps says that the listener can show the App views of tools.
 	Apps bool
 
-	// NeedsApproval says whether a person must allow a call first. It is told
-	// which tool the call is really for. nil: never.
+	// NeedsApproval reports whether a person must approve a call first. The tool is
+	// the one that Resolve returned. nil means never.
 	NeedsApproval func(Tool, Call) bool
 }
 
-// Decision is a person's word on a call.
+// Decision is a person's decision on a call.
 type Decision struct {
 	Allow  bool
-	Reason string // of a no; may be empty
+	Reason string // of a denial; may be empty
 
-	// Digest is that of the tool that the person was asked about. Where the tool
-	// has another by now, the call waits again. "" is any.
+	// Digest is the digest of the tool that the person was asked about. If the tool
+	// has another one by now, the call waits again. "" matches every tool.
 	Digest string
 }
 
-// EventKind says what happened.
+// EventKind is the kind of an event.
 type EventKind string
 
-// What happens in a run. Text comes between its start and end, a call's
-// arguments between the call's; results come in any order. A call that began and
-// did not end, or that has no result when the run is over and does not wait, was
-// not made.
+// Events of a turn. Text comes between its start and end, and the arguments of a
+// call between the start and end of the call. Results come in any order. A call
+// that started and did not end was not made, and neither was a call that has no
+// result when the turn is over and does not wait.
 const (
 	EventStep      EventKind = "step"       // the provider is asked; Step counts from 1
 	EventTextStart EventKind = "text-start" // ID is the message's
@@ -222,14 +226,14 @@ const (
 	EventThinking  EventKind = "thinking"   // Text is the next part
 	EventCallStart EventKind = "call-start" // ID is the call's, Call has ID and Name
 	EventCallArgs  EventKind = "call-args"  // Text is the next part of the arguments
-	EventCallEnd   EventKind = "call-end"   // Call is whole, Tool what it is for where that is known
+	EventCallEnd   EventKind = "call-end"   // Call is complete; Tool is set if the call could be resolved
 	EventResult    EventKind = "result"     // Result is set
-	EventSurface   EventKind = "surface"    // Surface is to be shown; ID is the call's whose result brought it
+	EventSurface   EventKind = "surface"    // Surface is to be shown; ID is the call whose result contains it, or ""
 	EventUsage     EventKind = "usage"      // Usage of the answer that just ended
 	EventRetry     EventKind = "retry"      // Text says why, Wait how long
 )
 
-// Event is one thing that happened.
+// Event is one event of a turn. Its kind says which other members are set.
 type Event struct {
 	Kind    EventKind
 	ID      string // of the message or call
@@ -243,30 +247,30 @@ type Event struct {
 	Wait    time.Duration
 }
 
-// Outcome is how a run ended.
+// Outcome says how a turn ended.
 type Outcome string
 
 // Outcomes.
 const (
 	Done      Outcome = "done"
-	Limit     Outcome = "limit"     // Reason says which; a new run with the same story goes on
-	Waiting   Outcome = "waiting"   // End.Waiting wants a person's word; a new run with Decisions goes on
-	Cancelled Outcome = "cancelled" // by whoever held the context
+	Limit     Outcome = "limit"     // Reason names it; a new turn with the same conversation continues
+	Waiting   Outcome = "waiting"   // the calls in End.Waiting need an approval; a new turn with Decisions continues
+	Cancelled Outcome = "cancelled" // the caller's context ended
 	Failed    Outcome = "failed"    // Reason says why
 )
 
-// End is how a run ended, and what it leaves.
+// End is the result of a turn.
 type End struct {
 	Outcome  Outcome
 	Reason   string    // for people; "" when done
-	Messages []Message // new ones, to be kept behind those of the turn
+	Messages []Message // new messages, to be stored behind those of the turn
 	Waiting  []Call
 	Usage    Usage
-	Turns    int // how often the provider was asked
-	Calls    int // how many calls were made
+	Turns    int // requests to the provider
+	Calls    int // calls made
 }
 
-// Text is what the agent said in the end: its last words of the run.
+// Text returns the last text of the agent in this turn; "" if it said nothing.
 func (e End) Text() string {
 	for _, m := range slices.Backward(e.Messages) {
 		if m.Role == RoleAssistant && m.Text != "" {
@@ -276,7 +280,8 @@ func (e End) Text() string {
 	return ""
 }
 
-// Surfaces is what the agent showed in the run: of each id the last.
+// Surfaces returns the surfaces that the agent showed in this turn. A later surface
+// replaces a former one with the same id.
 func (e End) Surfaces() []a2ui.Surface {
 	var out []a2ui.Surface
 	for _, m := range e.Messages {

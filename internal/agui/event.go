@@ -2,16 +2,14 @@ package agui
 
 import "encoding/json"
 
-// Type is what an event tells.
+// Type is the type of an event.
 type Type string
 
-// The types that are sent.
+// Types of the events that Junctor sends.
 const (
 	RunStarted       Type = "RUN_STARTED"
 	RunFinished      Type = "RUN_FINISHED"
 	RunError         Type = "RUN_ERROR"
-	StepStarted      Type = "STEP_STARTED"
-	StepFinished     Type = "STEP_FINISHED"
 	TextStart        Type = "TEXT_MESSAGE_START"
 	TextContent      Type = "TEXT_MESSAGE_CONTENT"
 	TextEnd          Type = "TEXT_MESSAGE_END"
@@ -31,8 +29,8 @@ const (
 	Custom           Type = "CUSTOM"
 )
 
-// Event is one of them. Members that its type does not have stay empty and are
-// left out: the protocol knows no null.
+// Event is one event of a run. Members that its type does not have stay empty and
+// are left out of the JSON: the protocol has no null.
 type Event struct {
 	Type      Type  `json:"type"`
 	Timestamp int64 `json:"timestamp,omitempty"` // milliseconds
@@ -48,12 +46,11 @@ type Event struct {
 	ParentSubagentRunID string `json:"parentSubagentRunId,omitempty"`
 	ParentToolCallID    string `json:"parentToolCallId,omitempty"`
 	Name                string `json:"name,omitempty"` // of a subagent, a speaker or a custom event
-	StepName            string `json:"stepName,omitempty"`
 
 	MessageID       string  `json:"messageId,omitempty"`
 	ParentMessageID string  `json:"parentMessageId,omitempty"`
 	Role            string  `json:"role,omitempty"`
-	Delta           *string `json:"delta,omitempty"` // may be empty
+	Delta           *string `json:"delta,omitempty"` // a pointer, because an empty delta is sent
 
 	ToolCallID   string  `json:"toolCallId,omitempty"`
 	ToolCallName string  `json:"toolCallName,omitempty"`
@@ -61,7 +58,7 @@ type Event struct {
 
 	ActivityType string          `json:"activityType,omitempty"`
 	Value        json.RawMessage `json:"value,omitempty"`
-	Message      *string         `json:"message,omitempty"` // of an error
+	Message      *string         `json:"message,omitempty"` // text of an error
 	Code         string          `json:"code,omitempty"`
 }
 
@@ -69,13 +66,13 @@ type Event struct {
 type Content struct {
 	Text   string
 	Object json.RawMessage // instead of Text
-	Given  bool            // an empty text is one too
+	Given  bool            // distinguishes an empty text from none
 }
 
-// IsZero says whether there is none.
+// IsZero reports whether there is no content. encoding/json leaves it out then.
 func (c Content) IsZero() bool { return !c.Given && c.Object == nil }
 
-// MarshalJSON writes whichever it is.
+// MarshalJSON writes the object if there is one, otherwise the text.
 func (c Content) MarshalJSON() ([]byte, error) {
 	if c.Object != nil {
 		return c.Object, nil
@@ -83,7 +80,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.Text)
 }
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON reads a text or an object.
 func (c *Content) UnmarshalJSON(text []byte) error {
 	c.Given = true
 	if len(text) > 0 && text[0] == '"' {
@@ -93,7 +90,8 @@ func (c *Content) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Echo is the part of a run's input that others are told: who said what.
+// Echo is the part of a run's input that other subscribers see: the person's
+// message.
 type Echo struct {
 	ThreadID string        `json:"threadId"`
 	RunID    string        `json:"runId"`
@@ -108,10 +106,11 @@ type EchoMessage struct {
 	Content string `json:"content"`
 }
 
-// OutcomeType is how a run, or a subagent's part of one, ended.
+// OutcomeType says how a run, or a subagent's part of one, ended.
 type OutcomeType string
 
-// Outcomes; suspended is a subagent's interrupt.
+// Outcomes. A run that waits is interrupted; the part of the subagent that made it
+// wait is suspended.
 const (
 	Success   OutcomeType = "success"
 	Interrupt OutcomeType = "interrupt"
@@ -119,25 +118,25 @@ const (
 	Suspended OutcomeType = "suspended"
 )
 
-// Outcome says how it ended, and what it waits for.
+// Outcome is how a run or a part ended, with the interrupts that it waits for.
 type Outcome struct {
 	Type         OutcomeType `json:"type"`
 	Interrupts   []Waits     `json:"interrupts,omitempty"`
 	InterruptIDs []string    `json:"interruptIds,omitempty"`
 }
 
-// Waits is what a run waits for: a person's word on a call.
+// Waits is an interrupt: a decision of a person that a run waits for.
 type Waits struct {
-	ID             string          `json:"id"`
+	ID             string          `json:"id"` // referred to by Answer.Interrupt
 	Reason         string          `json:"reason"`
 	Message        string          `json:"message,omitempty"`
 	ToolCallID     string          `json:"toolCallId,omitempty"`
 	SubagentRunID  string          `json:"subagentRunId,omitempty"`
-	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"` // JSON Schema of the decision
 	Metadata       json.RawMessage `json:"metadata,omitempty"`
 }
 
-// Usage counts tokens.
+// Usage counts the tokens of a run.
 type Usage struct {
 	InputTokens  int `json:"inputTokens"`
 	OutputTokens int `json:"outputTokens"`

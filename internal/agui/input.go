@@ -10,16 +10,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/a2ui"
 )
 
-// Input is what a client asks for: RunAgentInput, as far as it counts here.
-// Tools, context and state of the client's own are not used.
+// Input is the part of a RunAgentInput request that is used here. The client's own
+// tools, context and state are ignored: agents have their own.
 type Input struct {
 	ThreadID string
 	RunID    string
-	Message  Said     // the last message of a person; zero where there is none
-	Resume   []Answer // to what a run waits for
-	Agent    string   // who is to answer; "" leaves it to the room
+	Message  Said     // the last message; zero if the request has none
+	Resume   []Answer // decisions for which a run waits
+	Agent    string   // the agent that shall answer; "" means that the room chooses
 
-	Action *a2ui.Action // what the person did on a surface, where that is what is said
+	Action *a2ui.Action // the action on a surface that the message stands for; nil if none
 }
 
 // Said is a message of a person.
@@ -28,14 +28,16 @@ type Said struct {
 	Text string
 }
 
-// Answer is a person's word.
+// Answer is a person's decision on an interrupt.
 type Answer struct {
-	Interrupt string
+	Interrupt string // the id in Waits
 	Allow     bool
 	Remember  bool
-	Reason    string // of a no
+	Reason    string // of a denial
 }
 
+// wireInput is the JSON form of a request. A request carries the whole
+// conversation; only its last message is new.
 type wireInput struct {
 	ThreadID string `json:"threadId"`
 	RunID    string `json:"runId"`
@@ -52,8 +54,8 @@ type wireInput struct {
 	} `json:"resume"`
 }
 
-// ReadInput reads a request. Members that are unknown are left alone, as the
-// protocol wants; those that are known must be right, and stand once.
+// ReadInput parses a request. It ignores unknown members, as the protocol requires.
+// Known members must be valid and occur once. The error has CodeInvalid.
 func ReadInput(text []byte) (Input, error) {
 	var w wireInput
 	if err := strict.Unmarshal(text, &w); err != nil {
@@ -61,12 +63,12 @@ func ReadInput(text []byte) (Input, error) {
 	}
 	in := Input{ThreadID: w.ThreadID, RunID: w.RunID}
 	for _, id := range []string{w.ThreadID, w.RunID} {
-		if len(id) > mostID {
-			return in, junctor.Errorf(junctor.CodeInvalid, "threadId and runId have %d characters at most", mostID)
+		if len(id) > maxIDLength {
+			return in, junctor.Errorf(junctor.CodeInvalid, "threadId and runId have %d characters at most", maxIDLength)
 		}
 	}
 	for _, r := range w.Resume {
-		a, err := answerOf(r.InterruptID, r.Status, r.Payload)
+		a, err := parseAnswer(r.InterruptID, r.Status, r.Payload)
 		if err != nil {
 			return in, err
 		}
@@ -77,14 +79,14 @@ func ReadInput(text []byte) (Input, error) {
 		if last.Role != "user" {
 			return in, junctor.Errorf(junctor.CodeInvalid, "messages: the last one is to be the person's, of role user, not %q", last.Role)
 		}
-		said, err := Text(last.Content)
+		content, err := Text(last.Content)
 		if err != nil {
 			return in, err
 		}
-		if len(last.ID) > mostID {
-			return in, junctor.Errorf(junctor.CodeInvalid, "messages: an id has %d characters at most", mostID)
+		if len(last.ID) > maxIDLength {
+			return in, junctor.Errorf(junctor.CodeInvalid, "messages: an id has %d characters at most", maxIDLength)
 		}
-		in.Message = Said{ID: last.ID, Text: said}
+		in.Message = Said{ID: last.ID, Text: content}
 	}
 	if len(w.ForwardedProps) > 0 && w.ForwardedProps[0] == '{' {
 		var props struct {
@@ -104,10 +106,11 @@ func ReadInput(text []byte) (Input, error) {
 	return in, nil
 }
 
-// mostID bounds ids that clients choose.
-const mostID = 100
+// maxIDLength bounds ids that clients choose, because they are stored.
+const maxIDLength = 100
 
-func answerOf(id, status string, payload json.RawMessage) (Answer, error) {
+// parseAnswer parses one decision. A cancelled interrupt is a denial.
+func parseAnswer(id, status string, payload json.RawMessage) (Answer, error) {
 	a := Answer{Interrupt: id}
 	switch status {
 	case "cancelled":
@@ -124,12 +127,15 @@ func answerOf(id, status string, payload json.RawMessage) (Answer, error) {
 	if err := strict.Unmarshal(payload, &p); err != nil || p.Allow == nil {
 		return a, junctor.Errorf(junctor.CodeInvalid, `resume: the payload says yes or no, as {"allow": true} with "remember" and "reason" where they are wanted`)
 	}
+	// A denial is never remembered: a person who denies one call may allow the
+	// next.
 	a.Allow, a.Remember, a.Reason = *p.Allow, p.Remember && *p.Allow, p.Reason
 	return a, nil
 }
 
-// Text reads a message's content: a text, nothing, or parts of text. Chat
-// completions write it in the same way.
+// Text returns the text of a message's content: a string, null or a list of text
+// parts. Chat completions use the same format. Other types of parts are errors,
+// because an agent would silently miss them.
 func Text(content json.RawMessage) (string, error) {
 	if len(content) == 0 || string(content) == "null" {
 		return "", nil

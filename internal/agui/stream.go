@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Stream makes the events of one run, in an order that clients accept: what is
-// opened is closed, each in its agent's name, before its agent's part and the
-// run end. One goroutine uses it at a time.
+// Stream produces the events of one run in an order that clients accept: everything
+// that is opened is closed in the name of the same agent, before the agent's part
+// ends, and all parts end before the run. It is not safe for concurrent use.
 type Stream struct {
 	thread, run string
 	emit        func(Event)
@@ -17,54 +17,46 @@ type Stream struct {
 	parts       []*Part
 }
 
-// NewStream begins a run. echo is the message that it answers; nil where it
-// goes on with what a person has allowed.
+// NewStream starts a run and emits its first event. echo is the message that the
+// run answers; nil if the run continues after a decision. emit gets every event.
 func NewStream(thread, run string, echo *EchoMessage, now func() time.Time, emit func(Event)) *Stream {
 	s := &Stream{thread: thread, run: run, emit: emit, now: now}
 	e := Event{Type: RunStarted, ThreadID: thread, RunID: run, ProtocolVersion: "1.0"}
 	if echo != nil {
 		e.Input = &Echo{ThreadID: thread, RunID: run, Messages: []EchoMessage{*echo}}
 	}
-	s.send(e)
+	s.emitEvent(e)
 	return s
 }
 
-func (s *Stream) send(e Event) {
+// emitEvent stamps an event with the time and emits it.
+func (s *Stream) emitEvent(e Event) {
 	e.Timestamp = s.now().UnixMilli()
 	s.emit(e)
 }
 
-// Say is a whole message of the room itself.
+// Say emits a complete message of the room itself.
 func (s *Stream) Say(id, text string) {
-	s.send(Event{Type: TextStart, MessageID: id, Role: "system"})
-	s.send(Event{Type: TextContent, MessageID: id, Delta: &text})
-	s.send(Event{Type: TextEnd, MessageID: id})
+	s.emitEvent(Event{Type: TextStart, MessageID: id, Role: "system"})
+	s.emitEvent(Event{Type: TextContent, MessageID: id, Delta: &text})
+	s.emitEvent(Event{Type: TextEnd, MessageID: id})
 }
 
-// Custom is an event of our own.
-func (s *Stream) Custom(name string, value any) { s.custom("", name, value) }
-
-func (s *Stream) custom(subagent, name string, value any) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return // values are ours: structs of texts
-	}
-	s.send(Event{Type: Custom, SubagentRunID: subagent, Name: name, Value: text})
-}
-
-// Finish ends the run well; Fail ends it badly. One of them comes last.
+// Finish ends the run with an outcome. Exactly one call of Finish or Fail ends a
+// stream.
 func (s *Stream) Finish(o Outcome, u Usage) {
 	s.endParts()
-	s.send(Event{Type: RunFinished, ThreadID: s.thread, RunID: s.run, Outcome: &o, Usage: usage(u)})
+	s.emitEvent(Event{Type: RunFinished, ThreadID: s.thread, RunID: s.run, Outcome: &o, Usage: totalUsage(u)})
 }
 
-// Fail says why the run came to nothing.
+// Fail ends the run with an error.
 func (s *Stream) Fail(code, message string, u Usage) {
 	s.endParts()
-	s.send(Event{Type: RunError, Code: code, Message: &message, Usage: usage(u)})
+	s.emitEvent(Event{Type: RunError, Code: code, Message: &message, Usage: totalUsage(u)})
 }
 
-func usage(u Usage) []Usage {
+// totalUsage returns the usage with its total; nil if no tokens were counted.
+func totalUsage(u Usage) []Usage {
 	if u.InputTokens+u.OutputTokens == 0 {
 		return nil
 	}
@@ -72,163 +64,167 @@ func usage(u Usage) []Usage {
 	return []Usage{u}
 }
 
+// endParts ends the parts that are still open, the innermost first.
 func (s *Stream) endParts() {
 	for _, p := range slices.Backward(s.parts) {
 		p.Finish(Outcome{Type: Success})
 	}
 }
 
-// Part is what one agent does in a run.
+// Part is the part of one agent in a run. Its fields are the things that are open
+// and have to be closed.
 type Part struct {
-	s       *Stream
-	id      string
-	text    string          // the message that is open
-	thought string          // likewise
-	calls   map[string]bool // likewise
-	step    string          // likewise
-	ended   bool
+	stream        *Stream
+	id            string
+	openText      string          // id of the message; "" if none is open
+	openReasoning string          // id of the reasoning; "" if none is open
+	openCalls     map[string]bool // ids of calls whose arguments are incomplete
+	hasEnded      bool
 }
 
-// Agent begins an agent's part. Where another agent called it as a tool, parent
-// is that one's part and call the call.
+// Agent starts an agent's part. If another agent called this one as a tool, parent
+// is the part of that agent and call is the id of the call.
 func (s *Stream) Agent(id, name string, parent *Part, call string) *Part {
-	p := &Part{s: s, id: id, calls: map[string]bool{}}
+	p := &Part{stream: s, id: id, openCalls: map[string]bool{}}
 	e := Event{Type: SubagentStarted, SubagentRunID: id, Name: name, ParentToolCallID: call}
 	if parent != nil {
 		e.ParentSubagentRunID = parent.id
 	}
 	s.parts = append(s.parts, p)
-	s.send(e)
+	s.emitEvent(e)
 	return p
 }
 
-func (p *Part) send(e Event) {
+// emitEvent emits an event in the name of the agent.
+func (p *Part) emitEvent(e Event) {
 	e.SubagentRunID = p.id
-	p.s.send(e)
+	p.stream.emitEvent(e)
 }
 
-// Text opens a message under an id and the speaker's name.
+// Text opens a message with an id and the speaker's name. It closes an open one.
 func (p *Part) Text(id, name string) {
 	p.EndText()
-	p.endThought()
-	p.text = id
-	p.send(Event{Type: TextStart, MessageID: id, Role: "assistant", Name: name})
+	p.endReasoning()
+	p.openText = id
+	p.emitEvent(Event{Type: TextStart, MessageID: id, Role: "assistant", Name: name})
 }
 
-// More is the next part of the open message.
+// More continues the open message. Without one, it does nothing.
 func (p *Part) More(delta string) {
-	if p.text != "" && delta != "" {
-		p.send(Event{Type: TextContent, MessageID: p.text, Delta: &delta})
+	if p.openText != "" && delta != "" {
+		p.emitEvent(Event{Type: TextContent, MessageID: p.openText, Delta: &delta})
 	}
 }
 
 // EndText closes the open message, if there is one.
 func (p *Part) EndText() {
-	if p.text != "" {
-		p.send(Event{Type: TextEnd, MessageID: p.text})
-		p.text = ""
+	if p.openText != "" {
+		p.emitEvent(Event{Type: TextEnd, MessageID: p.openText})
+		p.openText = ""
 	}
 }
 
-// Think is the next part of what the model thinks aloud.
+// Think emits the next piece of the model's reasoning. Another id starts another
+// block.
 func (p *Part) Think(id, delta string) {
-	if p.ended || delta == "" {
+	if p.hasEnded || delta == "" {
 		return
 	}
-	if p.thought != id {
-		p.endThought()
-		p.thought = id
-		p.send(Event{Type: ReasoningStart, MessageID: id})
-		p.send(Event{Type: ReasoningMessage, MessageID: id, Role: "reasoning"})
+	if p.openReasoning != id {
+		p.endReasoning()
+		p.openReasoning = id
+		p.emitEvent(Event{Type: ReasoningStart, MessageID: id})
+		p.emitEvent(Event{Type: ReasoningMessage, MessageID: id, Role: "reasoning"})
 	}
-	p.send(Event{Type: ReasoningContent, MessageID: id, Delta: &delta})
+	p.emitEvent(Event{Type: ReasoningContent, MessageID: id, Delta: &delta})
 }
 
-func (p *Part) endThought() {
-	if p.thought != "" {
-		p.send(Event{Type: ReasoningClose, MessageID: p.thought})
-		p.send(Event{Type: ReasoningEnd, MessageID: p.thought})
-		p.thought = ""
+// endReasoning closes the open reasoning, if there is one.
+func (p *Part) endReasoning() {
+	if p.openReasoning != "" {
+		p.emitEvent(Event{Type: ReasoningClose, MessageID: p.openReasoning})
+		p.emitEvent(Event{Type: ReasoningEnd, MessageID: p.openReasoning})
+		p.openReasoning = ""
 	}
 }
 
-// Call opens a call that belongs to a message.
+// Call opens a tool call that belongs to a message. A second call with the same id
+// does nothing.
 func (p *Part) Call(id, name, message string) {
-	if p.calls[id] {
+	if p.openCalls[id] {
 		return
 	}
-	p.endThought()
-	p.calls[id] = true
-	p.send(Event{Type: CallStart, ToolCallID: id, ToolCallName: name, ParentMessageID: message})
+	p.endReasoning()
+	p.openCalls[id] = true
+	p.emitEvent(Event{Type: CallStart, ToolCallID: id, ToolCallName: name, ParentMessageID: message})
 }
 
-// Args is the next part of an open call's arguments.
+// Args emits the next piece of an open call's arguments.
 func (p *Part) Args(id, delta string) {
-	if p.calls[id] && delta != "" {
-		p.send(Event{Type: CallArgs, ToolCallID: id, Delta: &delta})
+	if p.openCalls[id] && delta != "" {
+		p.emitEvent(Event{Type: CallArgs, ToolCallID: id, Delta: &delta})
 	}
 }
 
-// EndCall says that a call's arguments are whole.
+// EndCall says that the arguments of a call are complete.
 func (p *Part) EndCall(id string) {
-	if p.calls[id] {
-		p.send(Event{Type: CallEnd, ToolCallID: id})
-		delete(p.calls, id)
+	if p.openCalls[id] {
+		p.emitEvent(Event{Type: CallEnd, ToolCallID: id})
+		delete(p.openCalls, id)
 	}
 }
 
-// Result is what came of a call, as a message of its own.
+// Result emits the result of a call as a message of its own. It closes the call
+// first.
 func (p *Part) Result(message, call, text string) {
 	p.EndCall(call)
-	p.send(Event{Type: CallResult, MessageID: message, ToolCallID: call, Role: "tool", Content: Content{Text: text, Given: true}})
+	p.emitEvent(Event{Type: CallResult, MessageID: message, ToolCallID: call, Role: "tool", Content: Content{Text: text, Given: true}})
 }
 
-// Activity is something to show beside the conversation.
+// Activity emits content to show beside the conversation. The same message id
+// replaces former content.
 func (p *Part) Activity(message, kind string, content any) {
 	text, err := json.Marshal(content)
 	if err != nil {
-		return // a result that is no JSON cannot be shown
+		return // a tool result that is not JSON cannot be shown
 	}
-	p.send(Event{Type: ActivitySnapshot, MessageID: message, ActivityType: kind, Content: Content{Object: text}})
+	p.emitEvent(Event{Type: ActivitySnapshot, MessageID: message, ActivityType: kind, Content: Content{Object: text}})
 }
 
-// Custom is an event of our own.
-func (p *Part) Custom(name string, value any) { p.s.custom(p.id, name, value) }
-
-// Step says which step the agent is at; "" is none any more.
-func (p *Part) Step(name string) {
-	if p.step != "" {
-		p.send(Event{Type: StepFinished, StepName: p.step})
+// Custom emits an event that only Junctor's own clients know. Others ignore it.
+func (p *Part) Custom(name string, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return // cannot happen: all values are our own
 	}
-	if p.step = name; name != "" {
-		p.send(Event{Type: StepStarted, StepName: name})
-	}
+	p.emitEvent(Event{Type: Custom, Name: name, Value: text})
 }
 
-// Finish ends the agent's part; it is done once.
+// Finish ends the part. Only the first call of Finish or Fail has an effect.
 func (p *Part) Finish(o Outcome) {
-	if p.close() {
-		p.send(Event{Type: SubagentFinished, Outcome: &o})
+	if p.closeAll() {
+		p.emitEvent(Event{Type: SubagentFinished, Outcome: &o})
 	}
 }
 
-// Fail ends it badly: the run may go on.
+// Fail ends the part with an error. The run may go on.
 func (p *Part) Fail(code, message string) {
-	if p.close() {
-		p.send(Event{Type: SubagentError, Code: code, Message: &message})
+	if p.closeAll() {
+		p.emitEvent(Event{Type: SubagentError, Code: code, Message: &message})
 	}
 }
 
-func (p *Part) close() bool {
-	if p.ended {
+// closeAll closes everything that is open. It returns false if the part has ended
+// already.
+func (p *Part) closeAll() bool {
+	if p.hasEnded {
 		return false
 	}
 	p.EndText()
-	p.endThought()
-	for _, id := range slices.Sorted(maps.Keys(p.calls)) {
+	p.endReasoning()
+	for _, id := range slices.Sorted(maps.Keys(p.openCalls)) {
 		p.EndCall(id)
 	}
-	p.Step("")
-	p.ended = true
+	p.hasEnded = true
 	return true
 }

@@ -18,30 +18,33 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agui"
 )
 
-// Completions is the door for programs that speak chat completions: each agent
-// is a model at an address of its own. What it uses, it uses as whoever asks
-// could through the agent's MCP door, so nobody is asked for a word.
+// Completions serves the OpenAI chat completions API: each agent is a model with a
+// base URL of its own. The agent makes its calls with the permissions that the
+// caller has at the agent's MCP endpoint, so calls need no approval.
 type Completions struct {
-	// Authenticate names who is asking.
+	// Authenticate returns the principal of a request.
 	Authenticate func(*http.Request) (*junctor.Principal, error)
-	// Mind gives the agent to those who may act as it; to others it is not there.
+	// Mind returns a turn of the named agent if the principal may act as it;
+	// otherwise the agent is not found.
 	Mind    func(ctx context.Context, p *junctor.Principal, name string) (agent.Turn, error)
 	Now     func() time.Time
 	NewID   func() string
-	MaxBody int64
+	MaxBody int64 // bytes
 }
 
-// Mux is where routes are put.
+// Mux is the part of http.ServeMux that Routes needs.
 type Mux interface {
 	HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request))
 }
 
-// Routes puts the door up.
+// Routes registers the endpoints below /a/{agent}/v1.
 func (c *Completions) Routes(mux Mux) {
-	mux.HandleFunc("POST /a/{agent}/v1/chat/completions", c.complete)
-	mux.HandleFunc("GET /a/{agent}/v1/models", c.models)
+	mux.HandleFunc("POST /a/{agent}/v1/chat/completions", c.serveCompletion)
+	mux.HandleFunc("GET /a/{agent}/v1/models", c.serveModels)
 }
 
+// completionRequest holds the fields of a request that have an effect here.
+// Sampling parameters are ignored: the agent's own settings apply.
 type completionRequest struct {
 	Model    string `json:"model"`
 	Messages []struct {
@@ -57,7 +60,7 @@ type completionRequest struct {
 	N     int               `json:"n"`
 }
 
-// completion is an answer, or a piece of one.
+// completion is a whole answer, or one chunk of a streamed one.
 type completion struct {
 	ID      string           `json:"id"`
 	Object  string           `json:"object"`
@@ -67,18 +70,20 @@ type completion struct {
 	Usage   *completionUsage `json:"usage,omitempty"`
 }
 
+// completionUsage counts tokens under the names of the API.
 type completionUsage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
 }
 
-func usageOf(end agent.End) *completionUsage {
+// newCompletionUsage returns the tokens that a turn used.
+func newCompletionUsage(end agent.End) *completionUsage {
 	return &completionUsage{end.Usage.Input, end.Usage.Output, end.Usage.Total()}
 }
 
-// mind is the agent that the path names, for whoever asks.
-func (c *Completions) mind(r *http.Request) (agent.Turn, error) {
+// loadTurn authenticates a request and returns a turn of the agent in its path.
+func (c *Completions) loadTurn(r *http.Request) (agent.Turn, error) {
 	p, err := c.Authenticate(r)
 	if err != nil {
 		return agent.Turn{}, err
@@ -89,45 +94,49 @@ func (c *Completions) mind(r *http.Request) (agent.Turn, error) {
 	return c.Mind(r.Context(), p, r.PathValue("agent"))
 }
 
-func (c *Completions) models(w http.ResponseWriter, r *http.Request) {
-	if _, err := c.mind(r); err != nil {
-		refuse(w, err)
+// serveModels lists the one model of the base URL: the agent. Clients use it to
+// check their key.
+func (c *Completions) serveModels(w http.ResponseWriter, r *http.Request) {
+	if _, err := c.loadTurn(r); err != nil {
+		writeError(w, err)
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": r.PathValue("agent"), "object": "model", "created": c.Now().Unix(), "owned_by": "junctor"}}})
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": r.PathValue("agent"), "object": "model", "created": c.Now().Unix(), "owned_by": "junctor"}}})
 }
 
-func (c *Completions) complete(w http.ResponseWriter, r *http.Request) {
-	turn, err := c.mind(r)
+// serveCompletion runs a turn of the agent and answers with its last text.
+func (c *Completions) serveCompletion(w http.ResponseWriter, r *http.Request) {
+	turn, err := c.loadTurn(r)
 	var in completionRequest
 	if err == nil {
-		in, err = c.read(w, r, &turn)
+		in, err = c.readRequest(w, r, &turn)
 	}
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
 	head := completion{ID: "chatcmpl-" + c.NewID(), Object: "chat.completion", Created: c.Now().Unix(), Model: r.PathValue("agent")}
 	if in.Stream {
 		head.Object = "chat.completion.chunk"
-		stream(w, r, turn, head, in.StreamOptions.IncludeUsage)
+		streamCompletion(w, r, turn, head, in.StreamOptions.IncludeUsage)
 		return
 	}
 	end := agent.Run(r.Context(), turn, func(agent.Event) {})
 	if end.Outcome == agent.Failed || end.Outcome == agent.Cancelled {
-		refuse(w, junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason))
+		writeError(w, junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason))
 		return
 	}
-	head.Choices = []any{map[string]any{"index": 0, "finish_reason": finish(end), "logprobs": nil, "message": map[string]any{"role": "assistant", "content": end.Text(), "refusal": nil}}}
-	head.Usage = usageOf(end)
-	answer(w, http.StatusOK, head)
+	head.Choices = []any{map[string]any{"index": 0, "finish_reason": finishReason(end), "logprobs": nil, "message": map[string]any{"role": "assistant", "content": end.Text(), "refusal": nil}}}
+	head.Usage = newCompletionUsage(end)
+	writeJSON(w, http.StatusOK, head)
 }
 
-// read puts the conversation of a request into a turn.
-func (c *Completions) read(w http.ResponseWriter, r *http.Request, turn *agent.Turn) (completionRequest, error) {
+// readRequest reads and checks a request, and adds its conversation to the turn.
+// System messages extend the agent's instructions and cannot replace them.
+func (c *Completions) readRequest(w http.ResponseWriter, r *http.Request, turn *agent.Turn) (completionRequest, error) {
 	var in completionRequest
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, c.MaxBody))
-	if refusal, ok := errors.AsType[*junctor.Error](err); ok { // too many bytes are in flight: the client may try again
+	if refusal, ok := errors.AsType[*junctor.Error](err); ok { // the limit on request bytes in flight was reached: the client may retry
 		return in, refusal
 	}
 	if err != nil {
@@ -166,16 +175,18 @@ func (c *Completions) read(w http.ResponseWriter, r *http.Request, turn *agent.T
 	return in, nil
 }
 
-func finish(end agent.End) string {
+// finishReason returns the API's word for how a turn ended.
+func finishReason(end agent.End) string {
 	if end.Outcome == agent.Limit {
 		return "length"
 	}
 	return "stop"
 }
 
-// stream tells an answer as it is given. What an agent says between its calls
-// is part of it, as there is no other place for it.
-func stream(w http.ResponseWriter, r *http.Request, turn agent.Turn, head completion, usage bool) {
+// streamCompletion runs a turn and sends its text as server-sent events. Text
+// between two tool calls is part of the answer, because the API has no other place
+// for it.
+func streamCompletion(w http.ResponseWriter, r *http.Request, turn agent.Turn, head completion, usage bool) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -183,9 +194,9 @@ func stream(w http.ResponseWriter, r *http.Request, turn agent.Turn, head comple
 	send := func(v any) {
 		text, err := json.Marshal(v)
 		if err != nil {
-			return // texts can always be written
+			return // chunks always encode
 		}
-		// Who has gone away is noticed by the request's context.
+		// The request's context ends when the client disconnects.
 		_, _ = w.Write([]byte("data: " + string(text) + "\n\n"))
 		_ = out.Flush()
 	}
@@ -206,30 +217,31 @@ func stream(w http.ResponseWriter, r *http.Request, turn agent.Turn, head comple
 		}
 	})
 	if end.Outcome == agent.Failed || end.Outcome == agent.Cancelled {
-		send(fault(junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason)))
+		send(encodeError(junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason)))
 		return
 	}
-	chunk(map[string]any{}, finish(end))
+	chunk(map[string]any{}, finishReason(end))
 	if usage {
-		head.Choices, head.Usage = []any{}, usageOf(end)
+		head.Choices, head.Usage = []any{}, newCompletionUsage(end)
 		send(head)
 	}
 	_, _ = w.Write([]byte("data: [DONE]\n\n"))
 	_ = out.Flush()
 }
 
-func answer(w http.ResponseWriter, status int, v any) {
+// writeJSON writes a JSON answer that no cache may store.
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client has gone, and with it who could be told
+	_ = json.NewEncoder(w).Encode(v) // a failed write means that the client has disconnected
 }
 
-// fault is an error in the words of chat completions.
-func fault(err error) map[string]any {
+// encodeError returns an error in the API's form.
+func encodeError(err error) map[string]any {
 	e := junctor.AsError(err)
 	kind := "invalid_request_error"
-	switch e.Code { //nolint:exhaustive // the others are the request's
+	switch e.Code { //nolint:exhaustive // all other codes are errors of the request
 	case junctor.CodeUpstream, junctor.CodeUnreachable, junctor.CodeUnavailable, junctor.CodeInternal, junctor.CodeTimeout:
 		kind = "server_error"
 	case junctor.CodeLimited:
@@ -238,8 +250,8 @@ func fault(err error) map[string]any {
 	return map[string]any{"error": map[string]any{"message": e.Message, "type": kind, "param": nil, "code": e.Code}}
 }
 
-// refuse answers with an error.
-func refuse(w http.ResponseWriter, err error) {
+// writeError answers with an error and the HTTP status of its code.
+func writeError(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	if e, ok := errors.AsType[*junctor.Error](err); ok {
 		status = map[junctor.Code]int{
@@ -254,5 +266,5 @@ func refuse(w http.ResponseWriter, err error) {
 	if status == 0 {
 		status = http.StatusInternalServerError
 	}
-	answer(w, status, fault(err))
+	writeJSON(w, status, encodeError(err))
 }

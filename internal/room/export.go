@@ -11,33 +11,35 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Exported is a room with all that was said in it.
+// Exported is a room with all its messages.
 type Exported struct {
 	Workspace junctor.Workspace `json:"workspace"`
 	Messages  []junctor.Message `json:"messages" nullable:"false"`
 }
 
-// Export gives a room whole.
+// Export returns a room with all its messages, oldest first. It reads them in
+// pages.
 func (r *Rooms) Export(ctx context.Context, p *junctor.Principal, id string) (Exported, error) {
-	w, err := r.enter(ctx, p, id)
+	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return Exported{}, err
 	}
 	out := Exported{Workspace: w, Messages: []junctor.Message{}}
 	for before := ""; ; {
-		page, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Before: before, Limit: storyLength})
+		page, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Before: before, Limit: maxHistoryMessages})
 		if err != nil {
 			return out, err
 		}
 		out.Messages = slices.Concat(page, out.Messages)
-		if len(page) < storyLength {
+		if len(page) < maxHistoryMessages {
 			return out, nil
 		}
 		before = page[0].ID
 	}
 }
 
-// Markdown is the room as a text for people.
+// Markdown renders the room as a document for people, with every call and its
+// result.
 func (e *Exported) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", e.Workspace.Name)
@@ -47,7 +49,7 @@ func (e *Exported) Markdown() string {
 		if m.Text != "" {
 			fmt.Fprintf(&b, "\n%s\n", m.Text)
 		}
-		for _, s := range shown(m) {
+		for _, s := range decodeSurfaces(m) {
 			fmt.Fprintf(&b, "\n*%s*\n", s.Describe())
 		}
 		for j := range m.Calls {
@@ -69,7 +71,8 @@ func (e *Exported) Markdown() string {
 	return b.String()
 }
 
-// fenceFor is a fence that none of the texts can close.
+// fenceFor returns a Markdown code fence that is longer than any in the texts. A
+// text could otherwise close the fence and continue as Markdown.
 func fenceFor(texts ...string) string {
 	fence := "```"
 	for slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, fence) }) {

@@ -8,34 +8,36 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// all is the name that addresses every agent of a room.
-const all = "all"
+// mentionAll is the name after the at sign that addresses every agent of a room.
+const mentionAll = "all"
 
-// mentions gives the agents that a text addresses with @name, in the order of
-// the text; @all is all of them. A name ends where no letter of a name follows,
-// and an at sign inside a word, as in an address of mail, is none.
-func mentions(text string, agents []string) []string {
+// findMentions returns the agents that a text addresses with @name, each once, in
+// the order of the text. @all addresses all of them. A name ends at the first byte
+// that no name can have. An at sign inside a word, as in a mail address, is not a
+// mention.
+func findMentions(text string, agents []string) []string {
 	var found []string
 	for i := range len(text) {
-		if text[i] != '@' || i > 0 && inWord(text[:i]) {
+		if text[i] != '@' || i > 0 && endsInWord(text[:i]) {
 			continue
 		}
 		end := i + 1
-		for end < len(text) && nameByte(text[end]) {
+		for end < len(text) && isNameByte(text[end]) {
 			end++
 		}
 		switch name := strings.ToLower(strings.TrimRight(text[i+1:end], "-")); {
-		case name == all:
+		case name == mentionAll:
 			found = append(found, agents...)
 		case slices.Contains(agents, name):
 			found = append(found, name)
 		}
 	}
-	return unique(found)
+	return removeDuplicates(found)
 }
 
-// inWord says whether a text ends inside a word.
-func inWord(before string) bool {
+// endsInWord reports whether a text ends inside a word. It looks at the last
+// character only, which has at most four bytes.
+func endsInWord(before string) bool {
 	last := rune(0)
 	for _, r := range before[max(0, len(before)-4):] {
 		last = r
@@ -43,12 +45,14 @@ func inWord(before string) bool {
 	return unicode.IsLetter(last) || unicode.IsDigit(last) || last == '_' || last == '@'
 }
 
-func nameByte(b byte) bool {
+// isNameByte reports whether a byte can be part of an agent's name.
+func isNameByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-'
 }
 
-// unique leaves out what stood there before.
-func unique(names []string) []string {
+// removeDuplicates returns the names without repetitions, in the order of their
+// first occurrence.
+func removeDuplicates(names []string) []string {
 	var out []string
 	for _, n := range names {
 		if !slices.Contains(out, n) {
@@ -58,18 +62,19 @@ func unique(names []string) []string {
 	return out
 }
 
-// card is what a router knows of an agent.
-type card struct {
-	name  string
-	about string // title, role and tools, in words
+// agentSummary is the information about an agent that routing uses.
+type agentSummary struct {
+	name        string
+	description string // title, role, and the names and descriptions of its tools
 }
 
-// speakers says which agents answer a message, in their order: those that it
-// names, else as the policy has it. lastly is the agent that spoke last, ""
-// where none did; cards is asked by a router alone.
-func speakers(w *junctor.Workspace, text, lastly string, cards func() []card) []string {
+// chooseSpeakers returns the agents that answer a message, in the order of their
+// turns: those that the message mentions, otherwise those that the room's policy
+// selects. lastSpeaker is the agent that spoke last, or "". summaries is called
+// only by the router policy, because it lists the tools of every agent.
+func chooseSpeakers(w *junctor.Workspace, text, lastSpeaker string, summaries func() []agentSummary) []string {
 	agents := w.Agents()
-	if named := mentions(text, agents); len(named) > 0 {
+	if named := findMentions(text, agents); len(named) > 0 {
 		return named
 	}
 	if len(agents) < 2 {
@@ -79,23 +84,23 @@ func speakers(w *junctor.Workspace, text, lastly string, cards func() []card) []
 	case junctor.PolicyAll:
 		return agents
 	case junctor.PolicyRoundRobin:
-		return []string{agents[(slices.Index(agents, lastly)+1)%len(agents)]}
+		return []string{agents[(slices.Index(agents, lastSpeaker)+1)%len(agents)]}
 	case junctor.PolicyRouter:
-		return []string{route(text, lastly, agents, cards())}
+		return []string{routeMessage(text, lastSpeaker, agents, summaries())}
 	case junctor.PolicyAddressed:
 	}
 	return nil
 }
 
-// route gives the agent whose card has most of a message's words; among equals
-// the one that spoke last, then the first. A word that many cards have says
-// little, so it counts the less.
-func route(text, lastly string, agents []string, cards []card) string {
+// routeMessage returns the agent whose summary has most words of a message. A word
+// counts less the more summaries have it, because it then distinguishes less. Among
+// equals, the last speaker wins, then the first agent of the room.
+func routeMessage(text, lastSpeaker string, agents []string, cards []agentSummary) string {
 	have := make([]map[string]bool, len(cards))
-	spread := map[string]int{} // a word, and how many cards have it
+	spread := map[string]int{} // number of summaries that have the word
 	for i, c := range cards {
 		have[i] = map[string]bool{}
-		for _, word := range words(c.name + " " + c.about) {
+		for _, word := range splitWords(c.name + " " + c.description) {
 			if !have[i][word] {
 				have[i][word] = true
 				spread[word]++
@@ -103,10 +108,10 @@ func route(text, lastly string, agents []string, cards []card) string {
 		}
 	}
 	best, most := agents[0], 0.0
-	if slices.Contains(agents, lastly) {
-		best = lastly
+	if slices.Contains(agents, lastSpeaker) {
+		best = lastSpeaker
 	}
-	asked := unique(words(text))
+	asked := removeDuplicates(splitWords(text))
 	for i, c := range cards {
 		score := 0.0
 		for _, word := range asked {
@@ -114,19 +119,23 @@ func route(text, lastly string, agents []string, cards []card) string {
 				score += 1 / float64(spread[word])
 			}
 		}
-		if score > most+1e-9 || score > 0 && score > most-1e-9 && c.name == lastly {
+		// The tolerance makes equal scores equal although their sums were added in
+		// another order.
+		if score > most+1e-9 || score > 0 && score > most-1e-9 && c.name == lastSpeaker {
 			best, most = c.name, max(most, score)
 		}
 	}
 	return best
 }
 
-// words are the words of a text that may mean something, without their endings.
-func words(text string) []string {
+// splitWords returns the significant words of a text in lower case. It leaves out
+// stop words and words of fewer than three letters, and removes common English
+// endings, so that "invoices" finds "invoice".
+func splitWords(text string) []string {
 	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	var out []string
 	for _, f := range fields {
-		if len([]rune(f)) < 3 || slices.Contains(strings.Fields(idle), f) {
+		if len([]rune(f)) < 3 || slices.Contains(strings.Fields(stopWords), f) {
 			continue
 		}
 		for _, ending := range []string{"ing", "es", "ed", "s"} {
@@ -140,36 +149,39 @@ func words(text string) []string {
 	return out
 }
 
-// idle are words that every card and message may have.
-const idle = "the and for with what who how can you please tool tools agent that this from give get use are all any one not its your about into"
+// stopWords are words that occur in almost every summary and message.
+const stopWords = "the and for with what who how can you please tool tools agent that this from give get use are all any one not its your about into"
 
-// step is what a run still has to do. It is kept when a run waits.
-type step struct {
-	Round  int      `json:"round"`            // from 1
-	Next   []string `json:"next,omitempty"`   // who speaks next, in this round
-	Later  []string `json:"later,omitempty"`  // who speaks in the round after it
-	Waits  string   `json:"waits,omitempty"`  // the agent that a person's word is waited for
-	Spoken int      `json:"spoken,omitempty"` // how many turns there were
+// runPlan holds the turns that a run still has to take. It is stored as JSON while
+// the run waits for an approval, so its keys are part of the stored format.
+type runPlan struct {
+	Round        int      `json:"round"`            // counts from 1
+	Next         []string `json:"next,omitempty"`   // agents that still speak in this round
+	NextRound    []string `json:"later,omitempty"`  // agents that speak in the round after it
+	WaitingAgent string   `json:"waits,omitempty"`  // the agent whose calls wait for an approval
+	Spoken       int      `json:"spoken,omitempty"` // number of turns taken so far
 }
 
-// pass gives the floor to agents in the next round.
-func (s *step) pass(from string, to []string) {
+// queueAgents lets agents speak in the next round, each once. An agent that
+// mentions itself is not queued: it has just spoken.
+func (s *runPlan) queueAgents(from string, to []string) {
 	for _, name := range to {
-		if name != from && !slices.Contains(s.Later, name) {
-			s.Later = append(s.Later, name)
+		if name != from && !slices.Contains(s.NextRound, name) {
+			s.NextRound = append(s.NextRound, name)
 		}
 	}
 }
 
-// turn gives who speaks now. Nobody does when all was said; over says that
-// there were more who wanted to, but the rounds are used up.
-func (s *step) turn(rounds int) (agent string, over bool) {
-	if len(s.Next) == 0 && len(s.Later) > 0 {
+// nextSpeaker removes the next agent from the plan and returns it, or "" if the run
+// is over. outOfRounds is true if more agents are queued but the room allows no
+// further round.
+func (s *runPlan) nextSpeaker(rounds int) (agent string, outOfRounds bool) {
+	if len(s.Next) == 0 && len(s.NextRound) > 0 {
 		if s.Round >= rounds {
 			return "", true
 		}
 		s.Round++
-		s.Next, s.Later = s.Later, nil
+		s.Next, s.NextRound = s.NextRound, nil
 	}
 	if len(s.Next) == 0 {
 		return "", false

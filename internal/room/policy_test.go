@@ -36,7 +36,7 @@ func TestMentions(t *testing.T) {
 		"@waiter@cook":               "waiter",
 		"send to @all-hands @waiter": "waiter",
 	} {
-		if got := strings.Join(mentions(text, agents), " "); got != want {
+		if got := strings.Join(findMentions(text, agents), " "); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func FuzzMentions(f *testing.F) {
 	f.Add("ada@cook \xff@cook")
 	f.Fuzz(func(t *testing.T, text string) {
 		agents := []string{"cook", "waiter"}
-		got := mentions(text, agents)
+		got := findMentions(text, agents)
 		for i, name := range got {
 			if !slices.Contains(agents, name) || slices.Contains(got[:i], name) {
 				t.Errorf("%q: %v", text, got)
@@ -61,7 +61,7 @@ func FuzzMentions(f *testing.F) {
 
 func TestWhoSpeaks(t *testing.T) {
 	t.Parallel()
-	cards := []card{
+	cards := []agentSummary{
 		{"weather", "Forecasts. Tools: forecast_city rain temperature"},
 		{"notes", "Keeps notes. Tools: add_note list_notes"},
 		{"math", "Numbers. Tools: add multiply"},
@@ -93,7 +93,7 @@ func TestWhoSpeaks(t *testing.T) {
 		for _, one := range cards[:c.agents] {
 			w.Members = append(w.Members, junctor.Member{Agent: one.name})
 		}
-		got := speakers(w, c.text, c.lastly, func() []card { return cards[:c.agents] })
+		got := chooseSpeakers(w, c.text, c.lastly, func() []agentSummary { return cards[:c.agents] })
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %v, want %s", c.name, got, c.want)
 		}
@@ -109,12 +109,12 @@ func TestTalkEnds(t *testing.T) {
 			agents = append(agents, fmt.Sprint("agent-", i))
 		}
 		rounds := rapid.IntRange(1, junctor.MostRounds).Draw(rt, "rounds")
-		s := step{Round: 1, Next: rapid.SliceOfNDistinct(rapid.SampledFrom(agents), 0, len(agents), rapid.ID).Draw(rt, "first")}
+		s := runPlan{Round: 1, Next: rapid.SliceOfNDistinct(rapid.SampledFrom(agents), 0, len(agents), rapid.ID).Draw(rt, "first")}
 		spoken := map[int]map[string]bool{}
 		for {
-			name, over := s.turn(rounds)
+			name, over := s.nextSpeaker(rounds)
 			if name == "" {
-				if over != (len(s.Later) > 0) {
+				if over != (len(s.NextRound) > 0) {
 					rt.Fatal("it does not say that somebody wanted to speak")
 				}
 				break
@@ -133,8 +133,8 @@ func TestTalkEnds(t *testing.T) {
 			if rapid.Bool().Draw(rt, "names") {
 				text = "@" + rapid.SampledFrom(append(agents, "nobody")).Draw(rt, "whom")
 			}
-			s.pass(name, mentions(text, agents))
-			if slices.Contains(s.Later, name) && len(agents) == 1 {
+			s.queueAgents(name, findMentions(text, agents))
+			if slices.Contains(s.NextRound, name) && len(agents) == 1 {
 				rt.Fatal("one passes the floor to itself")
 			}
 		}

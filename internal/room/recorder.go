@@ -13,152 +13,160 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agui"
 )
 
-// keepAfter is how long text may be told before it is kept.
-const keepAfter = time.Second
+// textStoreInterval is how long streamed text may be published before it is stored.
+// Storing every piece would write to the database for every token.
+const textStoreInterval = time.Second
 
-// mostResult is how much of what a tool said is kept in a message; the records
-// of calls have it all.
-const mostResult = 16 << 10
+// maxResultBytes bounds the part of a tool's result that a message keeps. The
+// call's record has the whole result.
+const maxResultBytes = 16 << 10
 
-// mostPage is how long the result of a tool that brings a page may be to be kept
-// for it.
-const mostPage = 256 << 10
+// maxViewResultBytes bounds the result that is kept for an App view. A call with a
+// longer result shows no view in the room.
+const maxViewResultBytes = 256 << 10
 
-// recorder keeps what happens in one agent's turn, and tells of it.
-type recorder struct {
-	run   *run
-	keep  context.Context //nolint:containedctx // of one turn, without its end
-	name  string
-	aside string
-	id    string // of this turn, for those who listen
-	part  *agui.Part
+// turnRecorder stores and publishes the events of one agent's turn. Its fields are
+// guarded by the runner's mutex.
+type turnRecorder struct {
+	run        *runner
+	storeCtx   context.Context //nolint:containedctx // of one turn, without its cancellation
+	agentName  string
+	parentCall string // the call with which another agent asked this one; "" in a turn of the room
+	id         string // of this turn in the event stream
+	part       *agui.Part
 
-	rows   []*junctor.Message          // of this turn, one for each answer
-	calls  map[string]*junctor.Message // where a call stands
-	tools  map[string]agent.Tool       // what a call is for
-	now    *junctor.Message            // the answer that is being given
-	blocks int                         // texts of it
-	open   string                      // the text that is being told
-	kept   time.Time
+	messages      []*junctor.Message          // of this turn, one per model answer
+	messageByCall map[string]*junctor.Message // the message that holds a call, by call id
+	current       *junctor.Message            // the answer that is streaming; nil between answers
+	textBlocks    int                         // number of text blocks in current
+	openTextID    string                      // id of the text block that is streaming
+	storedAt      time.Time
 }
 
-// recorder begins an agent's part. Where another agent asked it, parent is that
-// one's and aside the call.
-func (r *run) recorder(keep context.Context, name string, parent *agui.Part, aside string) *recorder {
+// newRecorder starts an agent's part of the event stream. If another agent asked
+// this one, parent is the part of that agent, and parentCall the id of its call.
+func (r *runner) newRecorder(storeCtx context.Context, name string, parent *agui.Part, parentCall string) *turnRecorder {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := r.rooms.NewID()
-	return &recorder{
-		run: r, keep: keep, name: name, aside: aside, id: id, part: r.stream.Agent(id, name, parent, aside), calls: map[string]*junctor.Message{}, tools: map[string]agent.Tool{},
+	return &turnRecorder{
+		run: r, storeCtx: storeCtx, agentName: name, parentCall: parentCall, id: id, part: r.stream.Agent(id, name, parent, parentCall), messageByCall: map[string]*junctor.Message{},
 	}
 }
 
-// know has calls of a former turn found again that were allowed or denied in
-// the meantime: from now on they are this run's, and lost with it.
-func (c *recorder) know(before []junctor.Message, words map[string]agent.Decision) {
+// adoptDecidedCalls moves calls of a former run that were decided meanwhile to this
+// run: their results are recorded here, and they are marked as lost if this run is
+// lost.
+func (c *turnRecorder) adoptDecidedCalls(before []junctor.Message, decisions map[string]agent.Decision) {
 	for i := range before {
 		m := &before[i]
 		for j := range m.Calls {
-			if _, decided := words[m.Calls[j].ID]; decided && m.Author.Name == c.name && m.Calls[j].State == junctor.SaidWaiting {
+			if _, decided := decisions[m.Calls[j].ID]; decided && m.Author.Name == c.agentName && m.Calls[j].State == junctor.SaidWaiting {
 				m.Calls[j].State, m.Run = junctor.SaidRunning, c.run.row.ID
-				c.calls[m.Calls[j].ID] = m
+				c.messageByCall[m.Calls[j].ID] = m
 			}
 		}
 		if m.Run == c.run.row.ID && len(m.Calls) > 0 {
-			c.put(m)
+			c.storeMessage(m)
 		}
 	}
 }
 
-// made says of a record whether it is that of a call of this agent in this room,
-// before this turn or in it.
-func (c *recorder) made(before []junctor.Message) func(record string) bool {
+// newRecordCheck returns a function that reports whether a call record belongs to a
+// call that this agent made in this room, before this turn or in it.
+func (c *turnRecorder) newRecordCheck(before []junctor.Message) func(record string) bool {
 	return func(record string) bool {
 		c.run.mu.Lock()
 		defer c.run.mu.Unlock()
-		for _, m := range c.rows {
+		for _, m := range c.messages {
 			if slices.ContainsFunc(m.Calls, func(call junctor.SaidCall) bool { return call.Record == record }) {
 				return true
 			}
 		}
 		return slices.ContainsFunc(before, func(m junctor.Message) bool {
-			return m.Author.Kind == junctor.AuthorAgent && m.Author.Name == c.name && slices.ContainsFunc(m.Calls, func(call junctor.SaidCall) bool { return call.Record == record })
+			return m.Author.Kind == junctor.AuthorAgent && m.Author.Name == c.agentName && slices.ContainsFunc(m.Calls, func(call junctor.SaidCall) bool { return call.Record == record })
 		})
 	}
 }
 
-// take is told what happens.
-func (c *recorder) take(e agent.Event) {
+// handleEvent stores and publishes one event of the turn. It is the emit function
+// of agent.Run.
+func (c *turnRecorder) handleEvent(e agent.Event) {
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
 	switch e.Kind {
 	case agent.EventStep:
-		c.now, c.blocks = nil, 0
+		c.current, c.textBlocks = nil, 0
 	case agent.EventTextStart:
-		m := c.answer()
-		c.open = m.ID
-		if c.blocks++; c.blocks > 1 {
-			c.open = m.ID + "-" + strconv.Itoa(c.blocks)
+		m := c.currentMessage()
+		c.openTextID = m.ID
+		// A message can hold several text blocks, each with its own id in the
+		// stream.
+		if c.textBlocks++; c.textBlocks > 1 {
+			c.openTextID = m.ID + "-" + strconv.Itoa(c.textBlocks)
 			m.Text += "\n\n"
 		}
-		c.part.Text(c.open, c.name)
+		c.part.Text(c.openTextID, c.agentName)
 	case agent.EventText:
-		m := c.answer()
+		m := c.currentMessage()
 		m.Text += e.Text
 		c.part.More(e.Text)
-		if c.run.rooms.Now().Sub(c.kept) > keepAfter {
-			c.put(m)
+		if c.run.rooms.Now().Sub(c.storedAt) > textStoreInterval {
+			c.storeMessage(m)
 		}
 	case agent.EventTextEnd:
 		c.part.EndText()
-		c.put(c.answer())
+		c.storeMessage(c.currentMessage())
 	case agent.EventThinking:
-		c.part.Think(c.answer().ID+"-thought", e.Text)
+		c.part.Think(c.currentMessage().ID+"-thought", e.Text)
 	case agent.EventCallStart:
-		c.part.Call(e.ID, e.Call.Name, c.answer().ID)
+		c.part.Call(e.ID, e.Call.Name, c.currentMessage().ID)
 	case agent.EventCallArgs:
 		c.part.Args(e.ID, e.Text)
 	case agent.EventCallEnd:
-		c.called(e)
+		c.recordCall(e)
 	case agent.EventResult:
-		c.result(e.Result)
+		c.recordResult(e.Result)
 	case agent.EventRetry:
-		c.part.Custom("junctor.retry", map[string]any{"agent": c.name, "reason": e.Text, "wait_ms": e.Wait.Milliseconds()})
+		c.part.Custom("junctor.retry", map[string]any{"agent": c.agentName, "reason": e.Text, "wait_ms": e.Wait.Milliseconds()})
 	case agent.EventSurface:
-		c.show(e)
+		c.recordSurface(e)
 	case agent.EventUsage:
 	}
 }
 
-// answer is the message of the answer that is being given.
-func (c *recorder) answer() *junctor.Message {
-	if c.now == nil {
-		c.now = &junctor.Message{
+// currentMessage returns the message of the answer that is streaming, and creates
+// it at the answer's first event.
+func (c *turnRecorder) currentMessage() *junctor.Message {
+	if c.current == nil {
+		c.current = &junctor.Message{
 			Tenant: c.run.row.Tenant, Workspace: c.run.row.Workspace, ID: c.run.rooms.NewID(), At: c.run.rooms.Now(),
-			Author: junctor.Author{Kind: junctor.AuthorAgent, Name: c.name}, Run: c.run.row.ID, Aside: c.aside,
+			Author: junctor.Author{Kind: junctor.AuthorAgent, Name: c.agentName}, Run: c.run.row.ID, Aside: c.parentCall,
 		}
-		c.rows = append(c.rows, c.now)
+		c.messages = append(c.messages, c.current)
 	}
-	return c.now
+	return c.current
 }
 
-// show keeps and tells a surface, with the answer that it is part of or with the
-// call that brought it.
-func (c *recorder) show(e agent.Event) {
-	m := c.calls[e.ID]
+// recordSurface stores and publishes a surface with the answer that shows it, or
+// with the call whose result contained it. It replaces a former surface of the same
+// id.
+func (c *turnRecorder) recordSurface(e agent.Event) {
+	m := c.messageByCall[e.ID]
 	if m == nil {
-		m = c.answer()
+		m = c.currentMessage()
 	}
-	// The room keeps and shows components that everybody knows. A client that draws
-	// registered ones itself finds them in the messages.
-	known := c.run.rooms.Catalogs(c.keep, m.Tenant)
+	// The stored surface uses only built-in components, which every client can
+	// draw. A client that draws registered components itself finds them in the
+	// messages.
+	known := c.run.rooms.Catalogs(c.storeCtx, m.Tenant)
 	surface, err := known.Expand(e.Surface, func(string) bool { return false })
 	if err != nil {
-		surface = e.Surface // with placeholders
+		surface = e.Surface // unknown components become placeholders
 	}
 	text, err := json.Marshal(surface)
 	if err != nil {
-		c.run.forgotten(err)
+		c.run.logStoreFailure(err)
 		return
 	}
 	kept := make([]json.RawMessage, 0, len(m.Surfaces)+1)
@@ -170,39 +178,40 @@ func (c *recorder) show(e agent.Event) {
 	}
 	kept = append(kept, text)
 	m.Surfaces = kept
-	c.put(m)
-	content := map[string]any{"surface": json.RawMessage(text), "agent": c.name}
+	c.storeMessage(m)
+	content := map[string]any{"surface": json.RawMessage(text), "agent": c.agentName}
 	if messages, err := a2ui.Encode(e.Surface, a2ui.V09, a2ui.Options{Known: known}); err == nil {
 		content["messages"] = messages
 	}
 	c.part.Activity("ui-"+e.Surface.ID+"-"+m.ID, "a2ui-surface", content)
 }
 
-// put keeps a message as it is by now.
-func (c *recorder) put(m *junctor.Message) {
-	c.kept = c.run.rooms.Now()
-	if err := c.run.rooms.Store.For(m.Tenant).PutMessage(c.keep, m); err != nil {
-		c.run.forgotten(err)
+// storeMessage stores a message in its present form.
+func (c *turnRecorder) storeMessage(m *junctor.Message) {
+	c.storedAt = c.run.rooms.Now()
+	if err := c.run.rooms.Store.For(m.Tenant).PutMessage(c.storeCtx, m); err != nil {
+		c.run.logStoreFailure(err)
 	}
 }
 
-func (c *recorder) called(e agent.Event) {
+// recordCall adds a complete call to the current message. It is stored as running
+// before the call is made, so that a crash leaves a trace of it.
+func (c *turnRecorder) recordCall(e agent.Event) {
 	c.part.EndCall(e.ID)
-	m := c.answer()
-	call := junctor.SaidCall{ID: e.Call.ID, Name: e.Call.Name, Arguments: object(e.Call.Arguments), State: junctor.SaidRunning}
+	m := c.currentMessage()
+	call := junctor.SaidCall{ID: e.Call.ID, Name: e.Call.Name, Arguments: objectOrEmpty(e.Call.Arguments), State: junctor.SaidRunning}
 	if e.Tool != nil {
 		call.Server, call.Tool, call.View = e.Tool.Server, e.Tool.Own, e.Tool.View
-		c.tools[call.ID] = *e.Tool
 	}
 	m.Calls = append(m.Calls, call)
-	c.calls[call.ID] = m
-	c.put(m)
+	c.messageByCall[call.ID] = m
+	c.storeMessage(m)
 }
 
-// result keeps and tells what came of a call, of this turn or of one that
-// waited.
-func (c *recorder) result(res *agent.Result) {
-	m := c.calls[res.CallID]
+// recordResult stores and publishes the result of a call, of this turn or of a
+// former one that waited. A result of an unknown call is ignored.
+func (c *turnRecorder) recordResult(res *agent.Result) {
+	m := c.messageByCall[res.CallID]
 	if m == nil {
 		return
 	}
@@ -211,25 +220,26 @@ func (c *recorder) result(res *agent.Result) {
 		if call.ID != res.CallID {
 			continue
 		}
-		call.State, call.ResultText, call.Record = stateOf(res), cut(res.Text, mostResult), res.Record
+		call.State, call.ResultText, call.Record = callState(res), truncateText(res.Text, maxResultBytes), res.Record
 		if res.Server != "" {
 			call.Server, call.Tool = res.Server, res.Tool
 		}
 		if res.View != "" {
 			call.View = res.View
 		}
-		if call.View != "" && len(res.Content) <= mostPage {
+		if call.View != "" && len(res.Content) <= maxViewResultBytes {
 			call.Result = res.Content
 		}
-		c.put(m)
-		c.tell(m, call, res)
+		c.storeMessage(m)
+		c.emitResult(m, call, res)
 	}
 }
 
-func (c *recorder) tell(m *junctor.Message, call *junctor.SaidCall, res *agent.Result) {
+// emitResult publishes the result of a call, and its App view if the tool has one.
+func (c *turnRecorder) emitResult(m *junctor.Message, call *junctor.SaidCall, res *agent.Result) {
 	c.part.Result(m.ID+"-"+call.ID, call.ID, call.ResultText)
 	c.part.Custom("junctor.call", map[string]any{
-		"toolCallId": call.ID, "record": call.Record, "server": call.Server, "tool": call.Tool, "agent": c.name, "isError": res.IsError, "state": call.State, "messageId": m.ID,
+		"toolCallId": call.ID, "record": call.Record, "server": call.Server, "tool": call.Tool, "agent": c.agentName, "isError": res.IsError, "state": call.State, "messageId": m.ID,
 	})
 	if call.View != "" && !res.IsError && call.Result != nil {
 		c.part.Activity("view-"+call.ID, "mcp-apps", map[string]any{
@@ -238,7 +248,8 @@ func (c *recorder) tell(m *junctor.Message, call *junctor.SaidCall, res *agent.R
 	}
 }
 
-func stateOf(res *agent.Result) junctor.SaidState {
+// callState returns the state of a call that has a result.
+func callState(res *agent.Result) junctor.SaidState {
 	switch {
 	case res.Denied:
 		return junctor.SaidDenied
@@ -248,14 +259,15 @@ func stateOf(res *agent.Result) junctor.SaidState {
 	return junctor.SaidDone
 }
 
-// end keeps how the turn ended, and gives the calls that a person is asked for.
-func (c *recorder) end(end agent.End) []junctor.CallApproval {
+// finishTurn records how the turn ended and finishes its part of the stream. It
+// returns the approvals to request if the turn waits for them.
+func (c *turnRecorder) finishTurn(end agent.End) []junctor.CallApproval {
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
-	c.rethink(end.Messages)
-	waits := c.waits(end.Waiting)
-	for _, m := range c.rows {
-		c.close(m)
+	c.storeThinking(end.Messages)
+	waits := c.requestApprovals(end.Waiting)
+	for _, m := range c.messages {
+		c.failUnfinishedCalls(m)
 	}
 	switch end.Outcome {
 	case agent.Waiting:
@@ -266,12 +278,12 @@ func (c *recorder) end(end agent.End) []junctor.CallApproval {
 		c.part.Finish(agui.Outcome{Type: agui.Suspended, InterruptIDs: ids})
 		return waits
 	case agent.Failed:
-		c.because(end.Reason)
+		c.recordReason(end.Reason)
 		c.part.Fail(string(agent.Failed), end.Reason)
 	case agent.Limit, agent.Cancelled:
-		c.because(end.Reason)
+		c.recordReason(end.Reason)
 		if end.Outcome == agent.Limit {
-			c.part.Custom("junctor.limit", map[string]string{"agent": c.name, "reason": end.Reason})
+			c.part.Custom("junctor.limit", map[string]string{"agent": c.agentName, "reason": end.Reason})
 		}
 		c.part.Finish(agui.Outcome{Type: agui.Success})
 	case agent.Done:
@@ -280,47 +292,51 @@ func (c *recorder) end(end agent.End) []junctor.CallApproval {
 	return nil
 }
 
-// because notes why a turn ended as it did, with what was said last in it.
-func (c *recorder) because(reason string) {
+// recordReason stores why a turn ended early, in the last message of the turn that
+// has content.
+func (c *turnRecorder) recordReason(reason string) {
 	if reason == "" {
 		return
 	}
-	m := c.answer()
-	if len(c.rows) > 1 && empty(m) {
-		m = c.rows[len(c.rows)-2]
+	m := c.currentMessage()
+	if len(c.messages) > 1 && isEmpty(m) {
+		m = c.messages[len(c.messages)-2]
 	}
 	m.Outcome = reason
-	c.put(m)
+	c.storeMessage(m)
 }
 
-// rethink keeps with each answer what its model wants back.
-func (c *recorder) rethink(messages []agent.Message) {
+// storeThinking stores with each answer the opaque reasoning that its model expects
+// back in later requests. Messages without content have no counterpart in the
+// turn's result, so they are skipped.
+func (c *turnRecorder) storeThinking(messages []agent.Message) {
 	i := 0
 	for _, m := range messages {
 		if m.Role != agent.RoleAssistant {
 			continue
 		}
-		for i < len(c.rows) && empty(c.rows[i]) {
+		for i < len(c.messages) && isEmpty(c.messages[i]) {
 			i++
 		}
-		if i < len(c.rows) && m.Thinking != nil && json.Valid(m.Thinking) {
-			c.rows[i].Thinking = m.Thinking
-			c.put(c.rows[i])
+		if i < len(c.messages) && m.Thinking != nil && json.Valid(m.Thinking) {
+			c.messages[i].Thinking = m.Thinking
+			c.storeMessage(c.messages[i])
 		}
 		i++
 	}
 }
 
-// empty says whether nothing was said in a message.
-func empty(m *junctor.Message) bool {
+// isEmpty reports whether a message has no text, calls or surfaces.
+func isEmpty(m *junctor.Message) bool {
 	return m.Text == "" && len(m.Calls) == 0 && len(m.Surfaces) == 0
 }
 
-// waits marks the calls that wait, and asks for them.
-func (c *recorder) waits(calls []agent.Call) []junctor.CallApproval {
+// requestApprovals marks the calls as waiting and returns an approval request for
+// each.
+func (c *turnRecorder) requestApprovals(calls []agent.Call) []junctor.CallApproval {
 	var out []junctor.CallApproval
 	for _, waiting := range calls {
-		m := c.calls[waiting.ID]
+		m := c.messageByCall[waiting.ID]
 		if m == nil {
 			continue
 		}
@@ -328,19 +344,19 @@ func (c *recorder) waits(calls []agent.Call) []junctor.CallApproval {
 			if call := &m.Calls[i]; call.ID == waiting.ID {
 				call.State = junctor.SaidWaiting
 				out = append(out, junctor.CallApproval{
-					Tenant: m.Tenant, Workspace: m.Workspace, ID: c.run.rooms.NewID(), Run: c.run.row.ID, Agent: c.name, At: c.run.rooms.Now(), State: junctor.CallOpen,
+					Tenant: m.Tenant, Workspace: m.Workspace, ID: c.run.rooms.NewID(), Run: c.run.row.ID, Agent: c.agentName, At: c.run.rooms.Now(), State: junctor.CallOpen,
 					Call: junctor.AskedCall{ID: call.ID, Name: call.Name, Server: call.Server, Tool: call.Tool, Arguments: call.Arguments, Digest: waiting.Digest},
 				})
 			}
 		}
-		c.put(m)
+		c.storeMessage(m)
 	}
 	return out
 }
 
-// close leaves no call of a turn that is over as one that runs: what has no
-// result by now was not made.
-func (c *recorder) close(m *junctor.Message) {
+// failUnfinishedCalls marks calls as failed that still count as running when the
+// turn is over: a call without a result was not made.
+func (c *turnRecorder) failUnfinishedCalls(m *junctor.Message) {
 	changed := false
 	for i := range m.Calls {
 		if m.Calls[i].State == junctor.SaidRunning {
@@ -348,12 +364,13 @@ func (c *recorder) close(m *junctor.Message) {
 		}
 	}
 	if changed {
-		c.put(m)
+		c.storeMessage(m)
 	}
 }
 
-// cut shortens a text to so many bytes, not inside a character.
-func cut(text string, most int) string {
+// truncateText shortens a text to at most the given number of bytes, without
+// splitting a character, and marks the cut with an ellipsis.
+func truncateText(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

@@ -14,29 +14,30 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// reported is the name of the action that a note of the room carries: a client
-// could not show something. Its context says whose surface it was.
-const reported = "error"
+// reportAction is the name of the action in a note that reports a surface which a
+// client could not draw. The action's context names the agent and the errors.
+const reportAction = "error"
 
-// Report takes down what a client could not show of a surface. The room says so,
-// once for each surface of a message however many clients tell, and the agent
-// that showed it hears of it with what is said to it next. What is not there to
-// be told of is passed by.
+// Report stores the errors of a client that could not draw a surface of a message.
+// The room posts one note per surface, however many clients report it, and the
+// agent that showed the surface reads the note in its next turn. Reports about
+// messages or surfaces that do not exist, or that are too old for any agent to
+// read, are ignored.
 func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message string, reports []a2ui.ReportError) error {
-	w, err := r.enter(ctx, p, id)
+	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return err
 	}
-	messages, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Limit: storyLength})
+	messages, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Limit: maxHistoryMessages})
 	if err != nil {
 		return err
 	}
 	at := slices.IndexFunc(messages, func(m junctor.Message) bool { return m.ID == message && m.Author.Kind == junctor.AuthorAgent })
 	if at < 0 {
-		return nil // what no agent said here, or so long ago that none reads it
+		return nil // not an agent's message, or too old for an agent to read
 	}
 	by := messages[at].Author.Name
-	for _, s := range shown(&messages[at]) {
+	for _, s := range decodeSurfaces(&messages[at]) {
 		var told []string
 		for _, one := range reports {
 			if one.Surface == s.ID && one.Message != "" {
@@ -52,10 +53,12 @@ func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message st
 		if err != nil {
 			return err
 		}
-		action, err := json.Marshal(a2ui.Action{Surface: s.ID, Name: reported, Context: context})
+		action, err := json.Marshal(a2ui.Action{Surface: s.ID, Name: reportAction, Context: context})
 		if err != nil {
 			return err
 		}
+		// The id depends only on the message and the surface, so that a second
+		// report replaces the first note.
 		sum := sha256.Sum256([]byte(message + "\x00" + s.ID))
 		err = r.Store.For(w.Tenant).PutMessage(ctx, &junctor.Message{
 			Tenant: w.Tenant, Workspace: w.ID, ID: "report-" + hex.EncodeToString(sum[:12]), At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorSystem, Name: "room"},
@@ -68,11 +71,12 @@ func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message st
 	return nil
 }
 
-// reportedTo says whether a note of the room is for an agent to hear.
-func reportedTo(m *junctor.Message, name string) bool {
-	a := done(m)
+// isReportFor reports whether a note of the room is a report about a surface of the
+// named agent.
+func isReportFor(m *junctor.Message, name string) bool {
+	a := decodeAction(m)
 	var context struct {
 		Agent string `json:"agent"`
 	}
-	return a != nil && a.Name == reported && json.Unmarshal(a.Context, &context) == nil && context.Agent == name
+	return a != nil && a.Name == reportAction && json.Unmarshal(a.Context, &context) == nil && context.Agent == name
 }

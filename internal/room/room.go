@@ -15,103 +15,110 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Minds gives agents their minds.
+// Minds prepares turns of agents.
 type Minds interface {
-	// Mind is a turn of an agent that is still without a story: its provider,
-	// instructions, limits, and its tools through the pipeline as that agent in a
-	// room.
+	// Mind returns a turn of the named agent with its provider, instructions,
+	// limits and tools, but without messages. Every tool call passes the pipeline
+	// as that agent, in the room with that id.
 	Mind(ctx context.Context, tenant junctor.TenantID, room, name string) (agent.Turn, error)
 }
 
-// Views is what people look at in rooms.
+// Views gives agents access to the Apps that people have open in rooms.
 type Views interface {
-	// Beside gives an agent its tools, and those that the Apps have themselves
-	// that a person looks at: Apps of the agent's calls that shows knows, by their
-	// records. They are there for as long as the App is.
+	// Beside returns the given tools and, beside them, the tools that open App
+	// views offer themselves. It considers only views that the user has open and
+	// whose call record passes shows, which are views of the agent's own calls. A
+	// tool disappears when its view is closed.
 	Beside(tools agent.Tools, tenant junctor.TenantID, user, name string, shows func(record string) bool) agent.Tools
 }
 
-// Options are the parts that rooms stand on. All are needed.
+// Options are the dependencies of Rooms. All are required.
 type Options struct {
 	Store *store.Store
 	Minds Minds
 	Views Views
-	// Catalogs gives the components that agents of a tenant may show.
+	// Catalogs returns the A2UI component catalogs that agents of a tenant may use.
 	Catalogs func(ctx context.Context, tenant junctor.TenantID) *a2ui.Catalogs
 	Now      func() time.Time
-	NewID    func() string // ids that sort by time
-	Node     string        // this process among those that share a database
+	NewID    func() string // returns ids that sort by time
+	Node     string        // name of this replica; unique among those that share a database
 	Log      *slog.Logger
 }
 
-// Rooms is the workspaces of an instance. It is safe for concurrent use.
+// Rooms holds the rooms of an instance, and the runs that go on in this process. It
+// is safe for concurrent use. Close stops the runs.
 type Rooms struct {
 	Options
 
-	whole  context.Context // ends with the instance; runs live in it
-	cancel context.CancelFunc
-	runs   sync.WaitGroup
+	lifetime   context.Context // ends with Close; every run uses it, because a run outlives its request
+	cancel     context.CancelFunc
+	activeRuns sync.WaitGroup
 
-	mu    sync.Mutex
-	halls map[place]*hall
+	mu          sync.Mutex
+	activeRooms map[roomKey]*activeRoom
 }
 
-// place is a room among those of all tenants.
-type place struct {
+// roomKey identifies a room across tenants.
+type roomKey struct {
 	tenant junctor.TenantID
 	room   string
 }
 
-// New checks the options.
+// New checks that every option is set. The caller calls Begin once before it
+// accepts requests, keeps Run running, and calls Close in the end.
 func New(o Options) (*Rooms, error) {
 	if o.Store == nil || o.Minds == nil || o.Views == nil || o.Catalogs == nil || o.Now == nil || o.NewID == nil || o.Node == "" || o.Log == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "room needs Store, Minds, Views, Catalogs, Now, NewID, Node and Log")
 	}
-	r := &Rooms{Options: o, halls: map[place]*hall{}}
-	r.whole, r.cancel = context.WithCancel(context.Background())
+	r := &Rooms{Options: o, activeRooms: map[roomKey]*activeRoom{}}
+	r.lifetime, r.cancel = context.WithCancel(context.Background())
 	return r, nil
 }
 
-// Close stops every run, and waits until that is kept.
+// Close stops every run, and returns when their ends are stored.
 func (r *Rooms) Close() {
 	r.cancel()
-	r.runs.Wait()
+	r.activeRuns.Wait()
 }
 
-// Change is what describes a room. Members that are nil are not changed.
+// Change holds the settings of a room that a caller creates or changes. A nil
+// member leaves the setting as it is.
 type Change struct {
 	Name      *string
 	Members   *[]junctor.Member
 	Policy    *junctor.TurnPolicy
 	MaxRounds *int
 	Approvals *junctor.RoomApproval
-	Forget    bool // what was allowed for good
+	Forget    bool // deletes the remembered approvals
 }
 
 // Shown is a room as its members see it.
 type Shown struct {
 	junctor.Workspace
-	Run        string           `json:"run,omitempty"`      // that goes on
-	LastRun    *junctor.RoomRun `json:"last_run,omitempty"` // the newest, and how it ended
+	Run        string           `json:"run,omitempty"`      // the id of the run that goes on
+	LastRun    *junctor.RoomRun `json:"last_run,omitempty"` // the newest run, running or ended
 	Remembered []Remembered     `json:"remembered" nullable:"false"`
 }
 
-// Remembered is a tool that an agent may use in a room without being asked for.
+// Remembered is a tool that an agent may call in a room without an approval,
+// because a member chose to remember one.
 type Remembered struct {
 	Agent  string `json:"agent"`
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
 }
 
-// Workspaces lists the rooms that a principal is in; an admin is in all.
+// Workspaces lists the rooms of which a principal is a member. An admin counts as a
+// member of every room.
 func (r *Rooms) Workspaces(ctx context.Context, p *junctor.Principal) ([]junctor.Workspace, error) {
 	list, err := r.Store.For(p.Tenant).Workspaces(ctx)
-	return slices.DeleteFunc(list, func(w junctor.Workspace) bool { return !within(p, &w) }), err
+	return slices.DeleteFunc(list, func(w junctor.Workspace) bool { return !isMember(p, &w) }), err
 }
 
-// Workspace shows one.
+// Workspace returns one room with its newest run and the remembered approvals. A
+// room of which the principal is no member is not found.
 func (r *Rooms) Workspace(ctx context.Context, p *junctor.Principal, id string) (Shown, error) {
-	w, err := r.enter(ctx, p, id)
+	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return Shown{}, err
 	}
@@ -135,31 +142,35 @@ func (r *Rooms) Workspace(ctx context.Context, p *junctor.Principal, id string) 
 	return v, err
 }
 
-// within says whether a principal may be in a room: its people, and admins.
-// Agents speak there when it is their turn, not by their keys.
-func within(p *junctor.Principal, w *junctor.Workspace) bool {
+// isMember reports whether a principal may use a room: its users and admins may. An
+// agent's key may not: agents speak in a room when it is their turn, and a key
+// would let them speak as a person.
+func isMember(p *junctor.Principal, w *junctor.Workspace) bool {
 	return p.Agent == "" && (p.Has(junctor.ScopeAdmin) || w.HasUser(p.User))
 }
 
-// enter gives a room that the principal is in; to others it is not there.
-func (r *Rooms) enter(ctx context.Context, p *junctor.Principal, id string) (junctor.Workspace, error) {
+// loadForMember returns a room of which the principal is a member. For others the
+// error is the same as for a room that does not exist.
+func (r *Rooms) loadForMember(ctx context.Context, p *junctor.Principal, id string) (junctor.Workspace, error) {
 	w, err := r.Store.For(p.Tenant).Workspace(ctx, id)
-	if err == nil && !within(p, &w) {
+	if err == nil && !isMember(p, &w) {
 		return junctor.Workspace{}, junctor.Errorf(junctor.CodeNotFound, "there is no room %q, or you are not in it; junctor room ls lists yours", id)
 	}
 	return w, err
 }
 
-// keep gives a room that the principal may change: who made it, and admins.
-func (r *Rooms) keep(ctx context.Context, p *junctor.Principal, id string) (junctor.Workspace, error) {
-	w, err := r.enter(ctx, p, id)
+// loadForOwner returns a room that the principal may change: its owner and admins
+// may.
+func (r *Rooms) loadForOwner(ctx context.Context, p *junctor.Principal, id string) (junctor.Workspace, error) {
+	w, err := r.loadForMember(ctx, p, id)
 	if err == nil && !p.Has(junctor.ScopeAdmin) && !p.Is(w.Owner) {
 		return w, junctor.Errorf(junctor.CodeDenied, "the room %q is not yours: who made it, or an admin, can change it", w.Name)
 	}
 	return w, err
 }
 
-// AddWorkspace makes a room. Who makes it is in it.
+// AddWorkspace creates a room, of which the creator becomes owner and member. By
+// default the router policy applies, with three rounds, and calls need an approval.
 func (r *Rooms) AddWorkspace(ctx context.Context, p *junctor.Principal, c Change) (junctor.Workspace, error) {
 	if p.Agent != "" {
 		return junctor.Workspace{}, junctor.Errorf(junctor.CodeDenied, "rooms are made by people")
@@ -167,6 +178,7 @@ func (r *Rooms) AddWorkspace(ctx context.Context, p *junctor.Principal, c Change
 	w := junctor.Workspace{
 		Tenant: p.Tenant, ID: "r" + strings.ToLower(rand.Text()[:11]), Policy: junctor.PolicyRouter, MaxRounds: 3, Approvals: junctor.ApproveAsk, Owner: p.ID(), Members: []junctor.Member{},
 	}
+	// The creator must stay a member, or they could not read their own room.
 	if c.Members == nil {
 		c.Members = &[]junctor.Member{}
 	}
@@ -174,17 +186,17 @@ func (r *Rooms) AddWorkspace(ctx context.Context, p *junctor.Principal, c Change
 		members := append(slices.Clone(*c.Members), junctor.Member{User: p.User})
 		c.Members = &members
 	}
-	if err := r.apply(ctx, p, &w, c); err != nil {
+	if err := r.applyChange(ctx, p, &w, c); err != nil {
 		return w, err
 	}
 	return r.Store.For(p.Tenant).AddWorkspace(ctx, w)
 }
 
-// ChangeWorkspace changes what c has.
+// ChangeWorkspace applies the members of c that are set.
 func (r *Rooms) ChangeWorkspace(ctx context.Context, p *junctor.Principal, id string, c Change) (Shown, error) {
-	w, err := r.keep(ctx, p, id)
+	w, err := r.loadForOwner(ctx, p, id)
 	if err == nil {
-		err = r.apply(ctx, p, &w, c)
+		err = r.applyChange(ctx, p, &w, c)
 	}
 	if err != nil {
 		return Shown{}, err
@@ -200,8 +212,8 @@ func (r *Rooms) ChangeWorkspace(ctx context.Context, p *junctor.Principal, id st
 	return r.Workspace(ctx, p, id)
 }
 
-// apply changes a room, and judges what it is given.
-func (r *Rooms) apply(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, c Change) error {
+// applyChange applies the settings to w and validates the room. It stores nothing.
+func (r *Rooms) applyChange(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, c Change) error {
 	if c.Name != nil {
 		w.Name = *c.Name
 	}
@@ -215,10 +227,10 @@ func (r *Rooms) apply(ctx context.Context, p *junctor.Principal, w *junctor.Work
 		w.Approvals = *c.Approvals
 	}
 	if c.Members != nil {
-		had := w.Agents()
+		formerAgents := w.Agents()
 		w.Members = slices.Clone(*c.Members)
 		for i := range w.Members {
-			if err := r.seat(ctx, p, &w.Members[i], had); err != nil {
+			if err := r.checkMember(ctx, p, &w.Members[i], formerAgents); err != nil {
 				return err
 			}
 		}
@@ -226,9 +238,11 @@ func (r *Rooms) apply(ctx context.Context, p *junctor.Principal, w *junctor.Work
 	return w.Check()
 }
 
-// seat judges a new member. An agent does for whoever is in the room what it
-// may do, so its owner brings it, or an admin.
-func (r *Rooms) seat(ctx context.Context, p *junctor.Principal, m *junctor.Member, had []string) error {
+// checkMember validates a member and completes it: a user may be given by id or
+// name. Every member of a room can have an agent act with the agent's permissions,
+// so only the agent's owner or an admin may add it. Agents that were in the room
+// before may stay, whoever changes the room.
+func (r *Rooms) checkMember(ctx context.Context, p *junctor.Principal, m *junctor.Member, formerAgents []string) error {
 	rows := r.Store.For(p.Tenant)
 	switch {
 	case m.Agent != "" && m.User == "":
@@ -237,10 +251,10 @@ func (r *Rooms) seat(ctx context.Context, p *junctor.Principal, m *junctor.Membe
 		if err != nil {
 			return err
 		}
-		if m.Agent == all {
-			return junctor.Errorf(junctor.CodeInvalid, "an agent of the name %q cannot be in a room: @%s is everybody", all, all)
+		if m.Agent == mentionAll {
+			return junctor.Errorf(junctor.CodeInvalid, "an agent of the name %q cannot be in a room: @%s is everybody", mentionAll, mentionAll)
 		}
-		if !slices.Contains(had, m.Agent) && !p.Has(junctor.ScopeAdmin) && !p.Is(one.Owner) {
+		if !slices.Contains(formerAgents, m.Agent) && !p.Has(junctor.ScopeAdmin) && !p.Is(one.Owner) {
 			return junctor.Errorf(junctor.CodeDenied, "the agent %q is not yours: who made it, or an admin, can bring it into a room", m.Agent)
 		}
 	case m.User != "" && m.Agent == "":
@@ -256,42 +270,43 @@ func (r *Rooms) seat(ctx context.Context, p *junctor.Principal, m *junctor.Membe
 	return nil
 }
 
-// RemoveWorkspace deletes a room and all that was said in it. A run in it is
-// stopped.
+// RemoveWorkspace deletes a room with all its messages, and stops a run of this
+// process that goes on in it.
 func (r *Rooms) RemoveWorkspace(ctx context.Context, p *junctor.Principal, id string) error {
-	if _, err := r.keep(ctx, p, id); err != nil {
+	if _, err := r.loadForOwner(ctx, p, id); err != nil {
 		return err
 	}
-	if l := r.running(place{p.Tenant, id}); l != nil {
+	if l := r.findRunInRoom(roomKey{p.Tenant, id}); l != nil {
 		l.stop()
 	}
 	return r.Store.For(p.Tenant).DeleteWorkspace(ctx, id)
 }
 
-// Messages gives a page of what was said, oldest first, or what holds a text.
+// Messages returns a page of messages, oldest first. The filter can search for a
+// text.
 func (r *Rooms) Messages(ctx context.Context, p *junctor.Principal, id string, f store.MessageFilter) ([]junctor.Message, error) {
-	if _, err := r.enter(ctx, p, id); err != nil {
+	if _, err := r.loadForMember(ctx, p, id); err != nil {
 		return nil, err
 	}
 	return r.Store.For(p.Tenant).Messages(ctx, id, f)
 }
 
-// Approvals lists the calls that wait for somebody's word.
+// Approvals lists the calls that wait for an approval.
 func (r *Rooms) Approvals(ctx context.Context, p *junctor.Principal, id string) ([]junctor.CallApproval, error) {
-	if _, err := r.enter(ctx, p, id); err != nil {
+	if _, err := r.loadForMember(ctx, p, id); err != nil {
 		return nil, err
 	}
 	return r.Store.For(p.Tenant).CallApprovals(ctx, id, "")
 }
 
-// AgentTools is what an agent of a room may use.
+// AgentTools lists the tools of one agent in a room.
 type AgentTools struct {
 	Agent string     `json:"agent"`
 	Tools []ToolCard `json:"tools" nullable:"false"`
-	Fault string     `json:"fault,omitempty"` // why it cannot speak
+	Fault string     `json:"fault,omitempty"` // why the agent cannot take a turn; "" if it can
 }
 
-// ToolCard is one tool of an agent.
+// ToolCard describes one tool of an agent.
 type ToolCard struct {
 	Name     string `json:"name"`
 	Title    string `json:"title,omitempty"`
@@ -300,16 +315,18 @@ type ToolCard struct {
 	HasView  bool   `json:"has_view"`
 }
 
-// Tools lists what the agents of a room may use now.
+// Tools lists the tools that each agent of a room may call now. An agent whose
+// tools cannot be listed carries the reason in Fault, so that one broken agent does
+// not hide the others.
 func (r *Rooms) Tools(ctx context.Context, p *junctor.Principal, id string) ([]AgentTools, error) {
-	w, err := r.enter(ctx, p, id)
+	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
 	out := []AgentTools{}
 	for _, name := range w.Agents() {
 		one := AgentTools{Agent: name, Tools: []ToolCard{}}
-		list, err := r.toolsOf(ctx, p.Tenant, id, name)
+		list, err := r.listAgentTools(ctx, p.Tenant, id, name)
 		if err != nil {
 			one.Fault = junctor.AsError(err).Message
 		}
@@ -321,10 +338,11 @@ func (r *Rooms) Tools(ctx context.Context, p *junctor.Principal, id string) ([]A
 	return out, nil
 }
 
-func (r *Rooms) toolsOf(ctx context.Context, tenant junctor.TenantID, room, name string) ([]agent.Tool, error) {
-	mind, err := r.Minds.Mind(ctx, tenant, room, name)
-	if err != nil || mind.Tools == nil {
+// listAgentTools returns the tools of one agent; none for an agent that only talks.
+func (r *Rooms) listAgentTools(ctx context.Context, tenant junctor.TenantID, room, name string) ([]agent.Tool, error) {
+	turn, err := r.Minds.Mind(ctx, tenant, room, name)
+	if err != nil || turn.Tools == nil {
 		return nil, err
 	}
-	return mind.Tools.List(ctx)
+	return turn.Tools.List(ctx)
 }

@@ -15,16 +15,22 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// mostText is how long a message of a person may be.
-const mostText = 64 << 10
+// maxMessageBytes bounds a person's message.
+const maxMessageBytes = 64 << 10
 
-// mostReason is how long the reason of a no may be.
-const mostReason = 2 << 10
+// maxReasonBytes bounds the reason that a person gives for a denial.
+const maxReasonBytes = 2 << 10
 
-// Say begins a run: with a message, or with words on calls that wait. It gives
-// the events of the run, which goes on whether anybody listens or not.
+// Say starts a run, either with a message or with decisions on calls that wait for
+// an approval. It returns the events of that run. The run goes on whether the
+// caller reads them or not; the caller closes the feed. A message to a room in
+// which calls wait denies those calls.
+//
+// The errors are CodeInvalid for a bad message, CodeNotFound for a room of which
+// the principal is no member, CodeConflict if another run goes on or the calls no
+// longer wait, and CodeUnavailable while the instance stops.
 func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agui.Input) (*Feed, error) {
-	w, err := r.enter(ctx, p, id)
+	w, err := r.loadForMember(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
@@ -35,10 +41,12 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 		in.RunID = r.NewID()
 	}
 	if len(in.Resume) > 0 {
-		return r.resume(ctx, p, &w, in)
+		return r.resumeRun(ctx, p, &w, in)
 	}
 	text := strings.TrimSpace(in.Message.Text)
 	var action json.RawMessage
+	// An action on a surface is stored with a sentence that describes it, because
+	// models read text only.
 	if in.Action != nil {
 		if text == "" {
 			text = in.Action.Sentence()
@@ -50,76 +58,81 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 	switch {
 	case text == "":
 		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: the last one says nothing")
-	case len(text) > mostText || !utf8.ValidString(text):
-		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: a message is text of %d KiB at most", mostText>>10)
+	case len(text) > maxMessageBytes || !utf8.ValidString(text):
+		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: a message is text of %d KiB at most", maxMessageBytes>>10)
 	}
 	if in.Message.ID == "" {
 		in.Message.ID = r.NewID()
 	}
 	said := junctor.Message{
-		Tenant: p.Tenant, Workspace: id, ID: in.Message.ID, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorUser, Name: nameOf(p), ID: p.ID()}, Run: in.RunID, Text: text, Action: action,
+		Tenant: p.Tenant, Workspace: id, ID: in.Message.ID, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorUser, Name: displayName(p), ID: p.ID()}, Run: in.RunID, Text: text, Action: action,
 	}
-	todo, err := r.first(ctx, &w, text, in.Agent)
+	plan, err := r.planRun(ctx, &w, text, in.Agent)
 	if err != nil {
 		return nil, err
 	}
-	row, err := r.newRun(p, &w, in.RunID)
+	row, err := r.newRunRow(p, &w, in.RunID)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.Store.For(p.Tenant).BeginRun(ctx, &row, &said); err != nil {
 		return nil, err
 	}
-	return r.start(p, &w, &run{row: row, todo: todo}, &said), nil //nolint:contextcheck // a run outlives the request that began it
+	return r.launchRun(p, &w, &runner{row: row, plan: plan}, &said), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
-// nameOf is what a person is called in a room.
-func nameOf(p *junctor.Principal) string {
+// displayName returns the name under which a person's messages appear in a room.
+func displayName(p *junctor.Principal) string {
 	if p.Name != "" {
 		return p.Name
 	}
 	return p.Subject
 }
 
-// first is who answers a message.
-func (r *Rooms) first(ctx context.Context, w *junctor.Workspace, text, picked string) (step, error) {
-	todo := step{Round: 1}
+// planRun returns the plan of a run that a message starts: the agent that the
+// client picked, otherwise the agents that chooseSpeakers selects.
+func (r *Rooms) planRun(ctx context.Context, w *junctor.Workspace, text, picked string) (runPlan, error) {
+	plan := runPlan{Round: 1}
 	if picked != "" {
 		if slices.Contains(w.Agents(), picked) {
-			todo.Next = []string{picked}
-			return todo, nil
+			plan.Next = []string{picked}
+			return plan, nil
 		}
-		return todo, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the agent %q is not in this room; in it are: %s", picked, strings.Join(w.Agents(), ", "))
+		return plan, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the agent %q is not in this room; in it are: %s", picked, strings.Join(w.Agents(), ", "))
 	}
-	lastly := ""
+	lastSpeaker := ""
 	if w.Policy == junctor.PolicyRoundRobin || w.Policy == junctor.PolicyRouter {
-		list, err := r.Store.For(w.Tenant).Messages(ctx, w.ID, store.MessageFilter{Limit: storyLength})
+		list, err := r.Store.For(w.Tenant).Messages(ctx, w.ID, store.MessageFilter{Limit: maxHistoryMessages})
 		if err != nil {
-			return todo, err
+			return plan, err
 		}
 		for _, m := range list {
+			// An answer to another agent's question does not count: it was not a
+			// turn of the room.
 			if m.Author.Kind == junctor.AuthorAgent && m.Aside == "" {
-				lastly = m.Author.Name
+				lastSpeaker = m.Author.Name
 			}
 		}
 	}
-	todo.Next = speakers(w, text, lastly, func() []card { return r.cards(ctx, w) })
-	return todo, nil
+	plan.Next = chooseSpeakers(w, text, lastSpeaker, func() []agentSummary { return r.summarizeAgents(ctx, w) })
+	return plan, nil
 }
 
-// cards describes the agents of a room to its router.
-func (r *Rooms) cards(ctx context.Context, w *junctor.Workspace) []card {
+// summarizeAgents describes the agents of a room for routing. An agent that cannot
+// be loaded is described by its name only, so that a message can still be routed to
+// the others.
+func (r *Rooms) summarizeAgents(ctx context.Context, w *junctor.Workspace) []agentSummary {
 	agents := w.Agents()
-	out := make([]card, 0, len(agents))
+	out := make([]agentSummary, 0, len(agents))
 	for _, name := range agents {
-		c := card{name: name}
-		if one, err := r.Store.For(w.Tenant).Agent(ctx, name); err == nil {
-			c.about = one.Title + " " + string(one.Role)
+		c := agentSummary{name: name}
+		if row, err := r.Store.For(w.Tenant).Agent(ctx, name); err == nil {
+			c.description = row.Title + " " + string(row.Role)
 		}
-		tools, err := r.toolsOf(ctx, w.Tenant, w.ID, name)
+		tools, err := r.listAgentTools(ctx, w.Tenant, w.ID, name)
 		if err == nil {
 			for _, t := range tools {
-				c.about += " " + t.Name + " " + t.Title + " " + t.Description
+				c.description += " " + t.Name + " " + t.Title + " " + t.Description
 			}
 		}
 		out = append(out, c)
@@ -127,14 +140,18 @@ func (r *Rooms) cards(ctx context.Context, w *junctor.Workspace) []card {
 	return out
 }
 
-// resume takes words on calls. When none is left that waits, the run that
-// waited goes on as another.
-func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, in agui.Input) (*Feed, error) {
+// resumeRun stores decisions on calls that wait. The run itself continues, as a new
+// run with the stored plan, once its last waiting call is decided. Until then the
+// feed only names the calls that still wait. All decisions must be about the same
+// run.
+func (r *Rooms) resumeRun(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, in agui.Input) (*Feed, error) {
 	rows := r.Store.For(p.Tenant)
 	open, err := rows.CallApprovals(ctx, w.ID, "")
 	if err != nil {
 		return nil, err
 	}
+	// Every decision must belong to a call that waits, and all to the same run: the
+	// run continues as one.
 	byID := map[string]junctor.CallApproval{}
 	for _, a := range open {
 		byID[a.ID] = a
@@ -146,7 +163,7 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 			return nil, junctor.Errorf(junctor.CodeConflict, "no call waits under %q: somebody else has decided, or the run was stopped", answer.Interrupt)
 		}
 		from = a.Run
-		a.State, a.Remember, a.DecidedBy, a.DecidedAt, a.Reason = junctor.CallDenied, answer.Remember, p.ID(), r.Now(), cut(answer.Reason, mostReason)
+		a.State, a.Remember, a.DecidedBy, a.DecidedAt, a.Reason = junctor.CallDenied, answer.Remember, p.ID(), r.Now(), truncateText(answer.Reason, maxReasonBytes)
 		if answer.Allow {
 			a.State = junctor.CallAllowed
 		}
@@ -156,48 +173,52 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 	if err != nil {
 		return nil, err
 	}
-	var todo step
-	if err := json.Unmarshal(before.Plan, &todo); err != nil {
+	var plan runPlan
+	if err := json.Unmarshal(before.Plan, &plan); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the run %q cannot continue: its plan cannot be read: %w", from, err)
 	}
-	next, err := r.newRun(p, w, in.RunID)
+	next, err := r.newRunRow(p, w, in.RunID)
 	if err != nil {
 		return nil, err
 	}
+	// The store decides atomically whether this request made the last decision, so
+	// that two people who decide at the same time do not start the run twice.
 	asked, begun, err := rows.ContinueRun(ctx, from, decisions, &next)
 	if err != nil {
 		return nil, err
 	}
-	words := map[string]agent.Decision{}
+	decided := map[string]agent.Decision{}
 	var left []junctor.CallApproval
 	for _, a := range asked {
 		if a.State == junctor.CallOpen {
 			left = append(left, a)
 		}
-		words[a.Call.ID] = agent.Decision{Allow: a.State == junctor.CallAllowed, Reason: a.Reason, Digest: a.Call.Digest}
+		decided[a.Call.ID] = agent.Decision{Allow: a.State == junctor.CallAllowed, Reason: a.Reason, Digest: a.Call.Digest}
 	}
 	if !begun {
-		return r.stillWaits(p, w, in.RunID, left), nil
+		return r.newPendingFeed(p, w, in.RunID, left), nil
 	}
-	return r.start(p, w, &run{row: next, todo: todo, words: words, from: from}, nil), nil //nolint:contextcheck // a run outlives the request that began it
+	return r.launchRun(p, w, &runner{row: next, plan: plan, decisions: decided}, nil), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
-// stillWaits answers who has answered a part of what is asked: with the rest.
-func (r *Rooms) stillWaits(p *junctor.Principal, w *junctor.Workspace, run string, left []junctor.CallApproval) *Feed {
-	l := newLive(run, func() {})
-	s := agui.NewStream(w.ID, run, nil, r.Now, l.tell)
-	s.Finish(agui.Outcome{Type: agui.Interrupt, Interrupts: interrupts(left, "")}, agui.Usage{})
+// newPendingFeed answers a request that decided a part of the waiting calls: one
+// finished run of events that lists the rest.
+func (r *Rooms) newPendingFeed(p *junctor.Principal, w *junctor.Workspace, run string, left []junctor.CallApproval) *Feed {
+	l := newLiveRun(run, func() {})
+	s := agui.NewStream(w.ID, run, nil, r.Now, l.publish)
+	s.Finish(agui.Outcome{Type: agui.Interrupt, Interrupts: newInterrupts(left, "")}, agui.Usage{})
 	l.ended = true
-	return r.listen(place{p.Tenant, w.ID}, l)
+	return r.newFeed(roomKey{p.Tenant, w.ID}, l)
 }
 
-// interrupts tells clients which calls wait for a word.
-func interrupts(asked []junctor.CallApproval, part string) []agui.Waits {
+// newInterrupts describes waiting calls as AG-UI interrupts, with the schema of the
+// decision that each expects. part is the id of the agent's part in the stream.
+func newInterrupts(asked []junctor.CallApproval, part string) []agui.Waits {
 	out := make([]agui.Waits, 0, len(asked))
 	for _, a := range asked {
 		meta, err := json.Marshal(map[string]string{"agent": a.Agent, "server": a.Call.Server, "tool": a.Call.Tool})
 		if err != nil {
-			meta = nil // texts can always be written
+			meta = nil // a map of strings always encodes
 		}
 		out = append(out, agui.Waits{
 			ID: a.ID, Reason: "approval", Message: fmt.Sprintf("%s wants to use %s", a.Agent, a.Call.Name), ToolCallID: a.Call.ID, SubagentRunID: part, Metadata: meta,
@@ -207,80 +228,89 @@ func interrupts(asked []junctor.CallApproval, part string) []agui.Waits {
 	return out
 }
 
-// newRun returns the row of a run that is about to begin here.
-func (r *Rooms) newRun(p *junctor.Principal, w *junctor.Workspace, id string) (junctor.RoomRun, error) {
-	if r.whole.Err() != nil {
+// newRunRow returns the row of a run that is about to start in this process. It
+// fails while the instance stops.
+func (r *Rooms) newRunRow(p *junctor.Principal, w *junctor.Workspace, id string) (junctor.RoomRun, error) {
+	if r.lifetime.Err() != nil {
 		return junctor.RoomRun{}, junctor.Errorf(junctor.CodeUnavailable, "the instance is ending; try again in a moment")
 	}
 	return junctor.RoomRun{Tenant: p.Tenant, Workspace: w.ID, ID: id, State: junctor.RunRunning, By: p.ID(), Node: r.Node, BegunAt: r.Now()}, nil
 }
 
-// start runs a run whose row is stored. Nothing can fail from here on: a row whose run
-// does not start would block its room.
-func (r *Rooms) start(p *junctor.Principal, w *junctor.Workspace, one *run, said *junctor.Message) *Feed {
-	running, cancel := context.WithCancel(r.whole)
-	l := newLive(one.row.ID, cancel)
-	at := place{p.Tenant, w.ID}
+// launchRun runs a run whose row is stored, in its own goroutine. It cannot fail: a
+// stored row whose run does not start would block its room until the row is marked
+// as lost.
+func (r *Rooms) launchRun(p *junctor.Principal, w *junctor.Workspace, run *runner, said *junctor.Message) *Feed {
+	running, cancel := context.WithCancel(r.lifetime)
+	l := newLiveRun(run.row.ID, cancel)
+	key := roomKey{p.Tenant, w.ID}
 	var echo *agui.EchoMessage
 	if said != nil {
 		echo = &agui.EchoMessage{ID: said.ID, Role: "user", Name: said.Author.Name, Content: said.Text}
 	}
-	one.rooms, one.room, one.user, one.live = r, *w, p.User, l
-	one.stream = agui.NewStream(w.ID, one.row.ID, echo, r.Now, l.tell)
-	r.open(at, l)
-	feed := r.listen(at, l)
-	r.runs.Go(func() {
-		defer r.shut(at, l)
+	run.rooms, run.room, run.userID = r, *w, p.User
+	run.stream = agui.NewStream(w.ID, run.row.ID, echo, r.Now, l.publish)
+	r.setLatestRun(key, l)
+	// Subscribe before the run starts, so that the caller receives every event.
+	feed := r.newFeed(key, l)
+	r.activeRuns.Go(func() {
+		// The feed ends last, after the runner stored and published how the run
+		// ended.
+		defer r.endLiveRun(key, l)
 		defer cancel()
-		one.all(running)
+		run.runToEnd(running)
 	})
 	return feed
 }
 
-// Listen follows all that happens in a room.
+// Listen returns the events of all runs of a room, now and later. The caller closes
+// the feed.
 func (r *Rooms) Listen(ctx context.Context, p *junctor.Principal, id string) (*Feed, error) {
-	if _, err := r.enter(ctx, p, id); err != nil {
+	if _, err := r.loadForMember(ctx, p, id); err != nil {
 		return nil, err
 	}
-	return r.listen(place{p.Tenant, id}, nil), nil
+	return r.newFeed(roomKey{p.Tenant, id}, nil), nil
 }
 
-// Stop stops a run that goes on or waits. One that has ended, or never was,
-// stays as it is.
+// Stop stops a run that goes on or waits, also one of another replica: that replica
+// notices with its next heartbeat. A run that has ended or does not exist is not an
+// error.
 func (r *Rooms) Stop(ctx context.Context, p *junctor.Principal, id, run string) error {
-	if _, err := r.enter(ctx, p, id); err != nil {
+	if _, err := r.loadForMember(ctx, p, id); err != nil {
 		return err
 	}
 	rows := r.Store.For(p.Tenant)
 	if _, err := rows.StopRun(ctx, id, run, p.ID(), r.Now()); err != nil {
 		return err
 	}
-	if l := r.running(place{p.Tenant, id}); l != nil && l.id == run {
+	if l := r.findRunInRoom(roomKey{p.Tenant, id}); l != nil && l.id == run {
 		l.stop()
 	}
 	return nil
 }
 
-// note keeps a message of the room itself.
-func (r *Rooms) note(ctx context.Context, w *junctor.Workspace, run, id, text string) error {
+// storeNote stores a message of the room itself. Storing the same id again replaces
+// the message.
+func (r *Rooms) storeNote(ctx context.Context, w *junctor.Workspace, run, id, text string) error {
 	return r.Store.For(w.Tenant).PutMessage(ctx, &junctor.Message{
 		Tenant: w.Tenant, Workspace: w.ID, ID: id, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorSystem, Name: "room"}, Run: run, Text: text,
 	})
 }
 
-// recover marks runs that nobody runs any more, and says so in their rooms:
-// those of this node, when it has just started, and those whose node was not
-// heard of for a while.
-func (r *Rooms) recover(ctx context.Context, starting bool) error {
+// recoverLostRuns marks runs as lost that no process runs any more, and posts a
+// note in their rooms. These are the runs whose replica did not report for
+// agent.HeartbeatTimeout and, while this process is starting, all former runs of
+// this replica.
+func (r *Rooms) recoverLostRuns(ctx context.Context, starting bool) error {
 	node := ""
 	if starting {
 		node = r.Node
 	}
-	lost, err := r.Store.LoseRuns(ctx, node, r.Now().Add(-silence))
+	lost, err := r.Store.LoseRuns(ctx, node, r.Now().Add(-agent.HeartbeatTimeout))
 	errs := append(make([]error, 0, 1+len(lost)), err)
 	for _, run := range lost {
 		w := junctor.Workspace{Tenant: run.Tenant, ID: run.Workspace}
-		errs = append(errs, r.note(ctx, &w, run.ID, "lost-"+run.ID, "The instance ended in the middle of this. What was under way is marked as lost and is not repeated: say it again if you still want it."))
+		errs = append(errs, r.storeNote(ctx, &w, run.ID, "lost-"+run.ID, "The instance ended in the middle of this. What was under way is marked as lost and is not repeated: say it again if you still want it."))
 	}
 	return errors.Join(errs...)
 }

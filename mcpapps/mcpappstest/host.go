@@ -9,24 +9,24 @@ import (
 	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
-// Options say what kind of host it is. The zero value is one that can do
-// everything and speaks the newest version of MCP.
+// Options describe the host. The zero value is a host with all capabilities and the
+// newest version of MCP.
 type Options struct {
-	ProtocolVersion string                    // of MCP: its era decides how capabilities are told
-	TextOnly        bool                      // a client that shows no Views
-	Context         mcpapps.HostContext       // what Views are told of the host
-	Capabilities    *mcpapps.HostCapabilities // nil is everything
-	Refuse          bool                      // links, downloads and messages are refused by the person
+	ProtocolVersion string                    // of MCP: decides how the client announces its capabilities
+	TextOnly        bool                      // the client shows no Views
+	Context         mcpapps.HostContext       // the environment that Views see
+	Capabilities    *mcpapps.HostCapabilities // nil means all, as in Everything
+	Refuse          bool                      // the person refuses links, downloads and messages
 }
 
-// Host is a client that shows Views.
+// Host is a client that shows Views. Its methods fail the test on an error.
 type Host struct {
 	t       testing.TB
 	opts    Options
 	session *mcp.ClientSession
 }
 
-// Connect connects a host to a server, for as long as the test runs.
+// Connect connects a host to a server. The connection ends with the test.
 func Connect(t testing.TB, s *mcp.Server, opts Options) *Host {
 	t.Helper()
 	if opts.Capabilities == nil {
@@ -37,6 +37,7 @@ func Connect(t testing.TB, s *mcp.Server, opts Options) *Host {
 		mcpapps.Declare(caps)
 	}
 	here, there := mcp.NewInMemoryTransports()
+	// The server connects first: the client's handshake needs its answer.
 	serving, err := s.Connect(t.Context(), there, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func Connect(t testing.TB, s *mcp.Server, opts Options) *Host {
 	return &Host{t: t, opts: opts, session: session}
 }
 
-// Everything are the capabilities of a host that does all there is.
+// Everything returns the capabilities of a host that supports all services.
 func Everything() *mcpapps.HostCapabilities {
 	all := mcpapps.Modalities{Text: true, Image: true, Audio: true, Resource: true, ResourceLink: true, StructuredContent: true}
 	return &mcpapps.HostCapabilities{
@@ -63,10 +64,11 @@ func Everything() *mcpapps.HostCapabilities {
 	}
 }
 
-// Session is the connection to the server, for what has no method here.
+// Session returns the connection to the server, for requests that have no method
+// here.
 func (h *Host) Session() *mcp.ClientSession { return h.session }
 
-// Tools lists the server's tools that who may use.
+// Tools returns the server's tools that are visible to a party, by name.
 func (h *Host) Tools(who mcpapps.Visibility) map[string]*mcp.Tool {
 	h.t.Helper()
 	tools := map[string]*mcp.Tool{}
@@ -74,6 +76,8 @@ func (h *Host) Tools(who mcpapps.Visibility) map[string]*mcp.Tool {
 		if err != nil {
 			h.t.Fatal(err)
 		}
+		// The server lists all tools to a client with Views; hiding is the host's
+		// duty.
 		if mcpapps.ToolMetaOf(tool).Visible(who) {
 			tools[tool.Name] = tool
 		}
@@ -81,7 +85,8 @@ func (h *Host) Tools(who mcpapps.Visibility) map[string]*mcp.Tool {
 	return tools
 }
 
-// Call calls a tool as the model does, without opening a View.
+// Call calls a tool as the model does, without opening a View. A tool that the
+// model does not see fails the test.
 func (h *Host) Call(tool string, args any) *mcp.CallToolResult {
 	h.t.Helper()
 	if h.Tools(mcpapps.Model)[tool] == nil {
@@ -94,9 +99,9 @@ func (h *Host) Call(tool string, args any) *mcp.CallToolResult {
 	return res
 }
 
-// Open calls a tool as the model does and opens the View that shows it. What a
-// server has to do for a View is checked: an address, the MIME type, HTML5, a
-// policy that can be kept, and an answer that can be read without the View.
+// Open calls a tool as the model does, and opens the View that shows its result. It
+// checks what a server owes a View: a URI, the MIME type, valid HTML, a valid
+// policy, and a result that can be read without the View.
 func (h *Host) Open(tool string, args any) *View {
 	h.t.Helper()
 	def := h.Tools(mcpapps.Model)[tool]
@@ -116,7 +121,7 @@ func (h *Host) Open(tool string, args any) *View {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return &View{Page: page, Result: result, host: h, tool: def, input: input, Mode: mcpapps.Inline}
+	return &View{Page: page, Result: result, host: h, tool: def, toolInput: input, Mode: mcpapps.Inline}
 }
 
 // Page reads a page and checks it.

@@ -15,67 +15,70 @@ type Entry struct {
 	Message json.RawMessage // JSON-RPC
 }
 
-// Error is a refusal, as JSON-RPC has it.
+// Error is a refusal, in the form of a JSON-RPC error.
 type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
+// Error returns the message with its code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// Codes of refusals.
+// JSON-RPC codes of refusals.
 const (
-	codeMethod  = -32601
-	codeParams  = -32602
-	codeRefused = -32000
+	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
+	codeRefused        = -32000
 )
 
-// View is a page that a host has opened. Its methods are what the page does,
-// unless they say otherwise.
+// View is a page that a host has opened. Its methods are what the page does, unless
+// they say otherwise. It is not safe for concurrent use.
 type View struct {
 	Page   mcpapps.Page
-	Result *mcp.CallToolResult // of the call that it was opened for
+	Result *mcp.CallToolResult // of the call for which it was opened
 	Log    []Entry             // every message, in order
 
-	// What the host has of the page.
+	// What the host has received from the page.
 	Mode         mcpapps.DisplayMode
 	Links        []string
 	Downloads    []mcpapps.Block
 	Messages     []mcpapps.Blocks
-	ModelContext *mcpapps.UpdateModelContextParams // the last one
+	ModelContext *mcpapps.UpdateModelContextParams // the latest
 	Height       float64
 
-	host   *Host
-	tool   *mcp.Tool
-	input  json.RawMessage
-	lastID int
-	inbox  []Note
-	app    mcpapps.AppCapabilities
-	tools  map[string]AppTool
-	state  state
+	host            *Host
+	tool            *mcp.Tool
+	toolInput       json.RawMessage // arguments of the call
+	lastID          int             // of JSON-RPC requests, in both directions
+	inbox           []Note          // notifications that Next has not returned yet
+	appCapabilities mcpapps.AppCapabilities
+	tools           map[string]AppTool // provided by the page
+	state           viewState
 }
 
-// state is how far a conversation has come.
-type state int
+// viewState is the progress of a conversation. The order of the values matters.
+type viewState int
 
+// States of a View.
 const (
-	opened state = iota
-	greeted
-	running
-	closed
+	stateOpened       viewState = iota // the page has not sent ui/initialize
+	stateInitializing                  // ui/initialize was answered
+	stateRunning                       // the page sent initialized
+	stateClosed
 )
 
-// Note is a notification that came from the host.
+// Note is a notification from the host.
 type Note struct {
 	Method string
 	Params json.RawMessage
 }
 
-// AppTool is a tool that a page has for the agent.
+// AppTool is a tool that a page provides for the agent.
 type AppTool func(args json.RawMessage) (*mcp.CallToolResult, error)
 
-// Initialize does the handshake, for a page that knows all display modes. The
-// input and result of the call lie in [View.Next] afterwards.
+// Initialize performs the handshake for a page that supports all display modes.
+// Afterwards [View.Next] returns the input and the result of the call. A refusal
+// fails the test.
 func (v *View) Initialize() *mcpapps.InitializeResult {
 	v.host.t.Helper()
 	caps := mcpapps.AppCapabilities{AvailableDisplayModes: []mcpapps.DisplayMode{mcpapps.Inline, mcpapps.Fullscreen, mcpapps.PIP}}
@@ -95,7 +98,8 @@ func (v *View) Initialize() *mcpapps.InitializeResult {
 	return &res
 }
 
-// Provide gives the page a tool for the agent. Call it before Initialize.
+// Provide adds a tool of the page for the agent. Call it before Initialize, which
+// announces the tools.
 func (v *View) Provide(name string, tool AppTool) {
 	if v.tools == nil {
 		v.tools = map[string]AppTool{}
@@ -103,7 +107,7 @@ func (v *View) Provide(name string, tool AppTool) {
 	v.tools[name] = tool
 }
 
-// Call calls a tool of the server, and fails the test when the host refuses.
+// Call calls a tool of the server. A refusal of the host fails the test.
 func (v *View) Call(tool string, args any) *mcp.CallToolResult {
 	v.host.t.Helper()
 	var res mcp.CallToolResult
@@ -113,34 +117,36 @@ func (v *View) Call(tool string, args any) *mcp.CallToolResult {
 	return &res
 }
 
-// Next takes the oldest notification from the host that was not taken yet.
-func (v *View) Next() (Note, bool) {
+// Next returns the oldest notification from the host that it has not returned yet.
+// ok is false if there is none.
+func (v *View) Next() (n Note, ok bool) {
 	if len(v.inbox) == 0 {
 		return Note{}, false
 	}
-	n := v.inbox[0]
+	n = v.inbox[0]
 	v.inbox = v.inbox[1:]
 	return n, true
 }
 
-// Request asks the host anything, and reads its answer into result unless that
-// is nil. A refusal is an *[Error].
+// Request sends any request to the host, and decodes its answer into result unless
+// result is nil. A refusal is an *[Error].
 func (v *View) Request(method string, params, result any) error {
 	v.lastID++
-	data, err := v.write(mcpapps.PartyView, frame{ID: v.lastID, Method: method}, params)
+	data, err := v.recordParams(mcpapps.PartyView, rpcMessage{ID: v.lastID, Method: method}, params)
 	if err != nil {
 		return err
 	}
-	answer, refusal := v.judge(method, data)
+	answer, refusal := v.answerRequest(method, data)
 	if refusal != nil {
-		v.record(mcpapps.PartyHost, frame{ID: v.lastID, Error: refusal})
+		v.appendLog(mcpapps.PartyHost, rpcMessage{ID: v.lastID, Error: refusal})
 		return refusal
 	}
 	raw, err := json.Marshal(answer)
 	if err != nil {
 		return err
 	}
-	v.record(mcpapps.PartyHost, frame{ID: v.lastID, Result: raw})
+	v.appendLog(mcpapps.PartyHost, rpcMessage{ID: v.lastID, Result: raw})
+	// The test host's own answers have to be valid too.
 	if m, ok := mcpapps.Lookup(mcpapps.PartyView, method); ok {
 		if _, err := m.Result(raw); err != nil {
 			return fmt.Errorf("the host's answer: %w", err)
@@ -152,17 +158,17 @@ func (v *View) Request(method string, params, result any) error {
 	return json.Unmarshal(raw, result)
 }
 
-// Notify tells the host something.
+// Notify sends any notification to the host.
 func (v *View) Notify(method string, params any) error {
-	data, err := v.write(mcpapps.PartyView, frame{Method: method}, params)
+	data, err := v.recordParams(mcpapps.PartyView, rpcMessage{Method: method}, params)
 	if err != nil {
 		return err
 	}
-	return v.hear(method, data)
+	return v.handleNotification(method, data)
 }
 
-// frame is a message of JSON-RPC.
-type frame struct {
+// rpcMessage is a JSON-RPC message.
+type rpcMessage struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      int             `json:"id,omitzero"`
 	Method  string          `json:"method,omitzero"`
@@ -171,18 +177,19 @@ type frame struct {
 	Error   *Error          `json:"error,omitzero"`
 }
 
-// write records a message with its params and gives those as JSON.
-func (v *View) write(from mcpapps.Party, f frame, params any) (json.RawMessage, error) {
+// recordParams encodes params, records the message with them, and returns the JSON.
+func (v *View) recordParams(from mcpapps.Party, f rpcMessage, params any) (json.RawMessage, error) {
 	data, err := json.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("params of %s: %w", f.Method, err)
 	}
 	f.Params = data
-	v.record(from, f)
+	v.appendLog(from, f)
 	return data, nil
 }
 
-func (v *View) record(from mcpapps.Party, f frame) {
+// appendLog records a message.
+func (v *View) appendLog(from mcpapps.Party, f rpcMessage) {
 	f.JSONRPC = "2.0"
 	data, err := json.Marshal(f)
 	if err != nil {

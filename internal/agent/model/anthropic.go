@@ -13,124 +13,135 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// messages speaks the Messages API.
-type messages struct {
+// anthropicProvider is a provider for Anthropic's Messages API.
+type anthropicProvider struct {
 	service anthropic.MessageService
-	door    *door
-	at      *url.URL
+	api     *apiClient
+	baseURL *url.URL
 }
 
-func newAnthropic(o Options) *messages {
-	m := &messages{door: &door{client: o.Client, key: o.Key.Reveal()}, at: hostOf(o.BaseURL, "api.anthropic.com")}
-	opts := []option.RequestOption{option.WithEnvironmentProduction(), option.WithHTTPClient(m.door), option.WithMaxRetries(0)}
+// newAnthropic returns the provider of a model of kind anthropic.
+func newAnthropic(o Options) *anthropicProvider {
+	m := &anthropicProvider{api: &apiClient{client: o.Client, key: o.Key.Reveal()}, baseURL: baseURLOr(o.BaseURL, "api.anthropic.com")}
+	// The service is created without the SDK's NewClient, which would read a key
+	// and a URL from environment variables. It therefore needs the maker's URL as
+	// an option.
+	opts := []option.RequestOption{option.WithEnvironmentProduction(), option.WithHTTPClient(m.api), option.WithMaxRetries(0)}
 	if o.BaseURL != "" {
 		opts = append(opts, option.WithBaseURL(o.BaseURL))
 	}
-	if m.door.key != "" {
-		opts = append(opts, option.WithAPIKey(m.door.key))
+	if m.api.key != "" {
+		opts = append(opts, option.WithAPIKey(m.api.key))
 	}
-	m.service = anthropic.NewMessageService(opts...) // NewClient would read the environment
+	m.service = anthropic.NewMessageService(opts...)
 	return m
 }
 
-// Stream implements agent.Provider.
-func (m *messages) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Piece, error] {
+// Stream implements agent.Provider. An answer without its final event is a fault:
+// its calls could be incomplete.
+func (m *anthropicProvider) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Piece, error] {
 	return func(yield func(agent.Piece, error) bool) {
-		stream := m.service.NewStreaming(ctx, anthropicRequest(r))
+		stream := m.service.NewStreaming(ctx, newAnthropicRequest(r))
 		defer stream.Close()
-		a := anthropicAnswer{blocks: map[int64]*block{}}
+		a := anthropicAnswer{blocks: map[int64]*contentBlock{}}
 		for stream.Next() {
-			if !a.take(stream.Current(), func(p agent.Piece) bool { return yield(p, nil) }) {
+			if !a.handleEvent(stream.Current(), func(p agent.Piece) bool { return yield(p, nil) }) {
 				return
 			}
 		}
 		if err := stream.Err(); err != nil {
-			yield(agent.Piece{}, m.failed(ctx, err))
+			yield(agent.Piece{}, m.streamFault(ctx, err))
 			return
 		}
 		if !a.ended {
-			yield(agent.Piece{}, m.door.fault(ctx, m.at, broken(m.at.Host)))
+			yield(agent.Piece{}, m.api.toFault(ctx, m.baseURL, newBrokenOffFault(m.baseURL.Host)))
 		}
 	}
 }
 
-// failed is the fault of a stream; an error that came as an event of it has its
-// own words.
-func (m *messages) failed(ctx context.Context, err error) error {
-	said, ok := err.(*anthropic.Error) //nolint:errorlint // as the SDK gives it; faults of the door may be inside of others
+// streamFault returns the fault of a stream. An error that arrived as an event of
+// the stream has a text of its own.
+func (m *anthropicProvider) streamFault(ctx context.Context, err error) error {
+	streamError, ok := err.(*anthropic.Error) //nolint:errorlint // the SDK returns it unwrapped; errors.As would also match faults of apiClient inside other errors
 	if !ok {
-		return m.door.fault(ctx, m.at, err)
+		return m.api.toFault(ctx, m.baseURL, err)
 	}
-	return &agent.FaultError{Cause: err, Again: true, Message: m.at.Host + " broke off its answer" + m.door.said([]byte(said.RawJSON()))}
+	return &agent.FaultError{Cause: err, Again: true, Message: m.baseURL.Host + " broke off its answer" + m.api.formatProblem([]byte(streamError.RawJSON()))}
 }
 
-// block is a part of an answer that is being given.
-type block struct {
+// contentBlock is a block of an answer that is still streaming.
+type contentBlock struct {
 	kind, id, name  string
-	text, signature []byte // text is what it thinks, or the arguments of a call
+	text, signature []byte // text holds the reasoning, or the arguments of a call
 }
 
-// kept is a block of thoughts as it is kept with a message: the API wants it
-// back where calls follow from it.
-type kept struct {
+// thinkingBlock is a block of reasoning in its stored form. The API requires it
+// back, with its signature, if the same message has calls.
+type thinkingBlock struct {
 	Type      string `json:"type"`
 	Thinking  string `json:"thinking,omitempty"`
 	Signature string `json:"signature,omitempty"`
 	Data      string `json:"data,omitempty"`
 }
 
-// thoughts is what Message.Thinking holds, of whatever provider.
-type thoughts struct {
-	Anthropic []kept  `json:"anthropic,omitempty"`
-	A2A       *thread `json:"a2a,omitempty"`
+// opaqueState is the JSON value in Message.Thinking. It has a member per provider,
+// so that an agent can change its model in the middle of a conversation.
+type opaqueState struct {
+	Anthropic []thinkingBlock `json:"anthropic,omitempty"`
+	A2A       *threadState    `json:"a2a,omitempty"`
 }
 
-// anthropicAnswer puts an answer together.
+// anthropicAnswer assembles an answer from the events of its stream.
 type anthropicAnswer struct {
-	blocks   map[int64]*block
+	blocks   map[int64]*contentBlock
 	calls    []*agent.Call
-	thoughts []kept
+	thinking []thinkingBlock
 	usage    agent.Usage
 	stop     string
 	ended    bool
 }
 
-// take takes one event. It gives false when nobody listens any more.
-func (a *anthropicAnswer) take(e anthropic.MessageStreamEventUnion, yield func(agent.Piece) bool) bool {
+// handleEvent handles one event. It returns false if the consumer stopped.
+func (a *anthropicAnswer) handleEvent(e anthropic.MessageStreamEventUnion, yield func(agent.Piece) bool) bool {
 	switch e.Type {
 	case "message_start":
+		// Tokens from and into the prompt cache count as input, as the API bills
+		// them.
 		u := e.Message.Usage
 		a.usage = agent.Usage{Input: int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens), Output: int(u.OutputTokens)}
 	case "content_block_start":
-		b := &block{kind: e.ContentBlock.Type, id: e.ContentBlock.ID, name: e.ContentBlock.Name}
+		b := &contentBlock{kind: e.ContentBlock.Type, id: e.ContentBlock.ID, name: e.ContentBlock.Name}
 		a.blocks[e.Index] = b
 		switch b.kind {
 		case "text":
 			return e.ContentBlock.Text == "" || yield(agent.Piece{Text: e.ContentBlock.Text})
+		// Encrypted reasoning: nobody can read it, but the API requires it back.
 		case "redacted_thinking":
-			a.thoughts = append(a.thoughts, kept{Type: b.kind, Data: e.ContentBlock.Data})
+			a.thinking = append(a.thinking, thinkingBlock{Type: b.kind, Data: e.ContentBlock.Data})
 		case "tool_use":
 			return yield(agent.Piece{Args: &agent.ArgsDelta{ID: b.id, Name: b.name}})
 		}
 	case "content_block_delta":
 		if b := a.blocks[e.Index]; b != nil {
-			return a.delta(b, e.Delta, yield)
+			return a.handleDelta(b, e.Delta, yield)
 		}
 	case "content_block_stop":
 		if b := a.blocks[e.Index]; b != nil {
-			a.close(b)
+			a.closeBlock(b)
 			delete(a.blocks, e.Index)
 		}
 	case "message_delta":
 		a.stop = string(e.Delta.StopReason)
 		a.usage.Output = int(e.Usage.OutputTokens)
 	case "message_stop":
-		return a.end(yield)
+		return a.finishAnswer(yield)
 	}
 	return true
 }
 
-func (a *anthropicAnswer) delta(b *block, d anthropic.MessageStreamEventUnionDelta, yield func(agent.Piece) bool) bool {
+// handleDelta handles a part of a content block. It returns false if the consumer
+// stopped.
+func (a *anthropicAnswer) handleDelta(b *contentBlock, d anthropic.MessageStreamEventUnionDelta, yield func(agent.Piece) bool) bool {
 	switch d.Type {
 	case "text_delta":
 		return d.Text == "" || yield(agent.Piece{Text: d.Text})
@@ -146,24 +157,26 @@ func (a *anthropicAnswer) delta(b *block, d anthropic.MessageStreamEventUnionDel
 	return true
 }
 
-// close keeps a block that is whole.
-func (a *anthropicAnswer) close(b *block) {
+// closeBlock keeps a complete block of reasoning or a complete call.
+func (a *anthropicAnswer) closeBlock(b *contentBlock) {
 	switch b.kind {
 	case "thinking":
-		a.thoughts = append(a.thoughts, kept{Type: b.kind, Thinking: string(b.text), Signature: string(b.signature)})
+		a.thinking = append(a.thinking, thinkingBlock{Type: b.kind, Thinking: string(b.text), Signature: string(b.signature)})
 	case "tool_use":
 		a.calls = append(a.calls, &agent.Call{ID: b.id, Name: b.name, Arguments: b.text})
 	}
 }
 
-// end gives what is known only now: calls that nothing was cut off from, what is
-// to be kept, what it cost, and why it ended.
-func (a *anthropicAnswer) end(yield func(agent.Piece) bool) bool {
+// finishAnswer yields the parts that are known only at the end: the calls, the
+// reasoning to keep, the usage and the reason why the model stopped. It drops a
+// call whose arguments were cut off by the token limit.
+func (a *anthropicAnswer) finishAnswer(yield func(agent.Piece) bool) bool {
 	a.ended = true
 	if a.stop == string(anthropic.StopReasonMaxTokens) {
 		a.stop = agent.StopLength
 	}
 	for _, c := range a.calls {
+		// Empty arguments are complete: a call without arguments has none.
 		if a.stop == agent.StopLength && len(c.Arguments) > 0 && !json.Valid(c.Arguments) {
 			continue
 		}
@@ -171,8 +184,8 @@ func (a *anthropicAnswer) end(yield func(agent.Piece) bool) bool {
 			return false
 		}
 	}
-	if len(a.thoughts) > 0 {
-		text, err := json.Marshal(thoughts{Anthropic: a.thoughts})
+	if len(a.thinking) > 0 {
+		text, err := json.Marshal(opaqueState{Anthropic: a.thinking})
 		if err == nil && !yield(agent.Piece{Opaque: text}) {
 			return false
 		}
@@ -180,13 +193,14 @@ func (a *anthropicAnswer) end(yield func(agent.Piece) bool) bool {
 	return yield(agent.Piece{Usage: &a.usage}) && (a.stop == "" || yield(agent.Piece{Stop: a.stop}))
 }
 
-func anthropicRequest(r agent.Request) anthropic.MessageNewParams {
-	p := anthropic.MessageNewParams{Model: r.Model, MaxTokens: int64(r.MaxTokens), Messages: anthropicStory(r.Messages)}
+// newAnthropicRequest converts a request.
+func newAnthropicRequest(r agent.Request) anthropic.MessageNewParams {
+	p := anthropic.MessageNewParams{Model: r.Model, MaxTokens: int64(r.MaxTokens), Messages: anthropicMessages(r.Messages)}
 	if r.Instructions != "" {
 		p.System = []anthropic.TextBlockParam{{Text: r.Instructions}}
 	}
 	for _, t := range r.Tools {
-		tool := &anthropic.ToolParam{Name: t.Name, InputSchema: param.Override[anthropic.ToolInputSchemaParam](schemaOf(t))}
+		tool := &anthropic.ToolParam{Name: t.Name, InputSchema: param.Override[anthropic.ToolInputSchemaParam](schemaOrEmpty(t))}
 		if t.Description != "" {
 			tool.Description = anthropic.String(t.Description)
 		}
@@ -195,10 +209,12 @@ func anthropicRequest(r agent.Request) anthropic.MessageNewParams {
 	return p
 }
 
-// anthropicStory is a story as the API takes it: it begins and ends with the
-// user, nobody speaks twice in a row, and nothing is empty.
-func anthropicStory(story []agent.Message) []anthropic.MessageParam {
+// anthropicMessages converts a conversation to the form that the API requires: it
+// starts and ends with the user, roles alternate, and no message is empty.
+func anthropicMessages(messages []agent.Message) []anthropic.MessageParam {
 	var out []anthropic.MessageParam
+	// say appends blocks to the last message if it has the same role: the API
+	// rejects two messages of one role in a row.
 	say := func(role anthropic.MessageParamRole, blocks ...anthropic.ContentBlockParamUnion) {
 		if len(blocks) == 0 {
 			return
@@ -208,33 +224,37 @@ func anthropicStory(story []agent.Message) []anthropic.MessageParam {
 			return
 		}
 		if len(out) == 0 && role != anthropic.MessageParamRoleUser {
-			out = append(out, anthropic.NewUserMessage(anthropic.NewTextBlock(goOn)))
+			out = append(out, anthropic.NewUserMessage(anthropic.NewTextBlock(continuePrompt)))
 		}
 		out = append(out, anthropic.MessageParam{Role: role, Content: blocks})
 	}
-	for _, m := range story {
+	for _, m := range messages {
 		switch m.Role {
 		case agent.RoleUser:
 			if m.Text != "" {
-				say(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(speech(m)))
+				say(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(textWithSpeaker(m)))
 			}
 		case agent.RoleAssistant:
 			say(anthropic.MessageParamRoleAssistant, assistantBlocks(m)...)
 		case agent.RoleTool:
 			for _, res := range m.Results {
-				say(anthropic.MessageParamRoleUser, anthropic.NewToolResultBlock(res.CallID, orNothing(res.Text), res.IsError))
+				say(anthropic.MessageParamRoleUser, anthropic.NewToolResultBlock(res.CallID, textOrPlaceholder(res.Text), res.IsError))
 			}
 		}
 	}
 	if n := len(out); n == 0 || out[n-1].Role != anthropic.MessageParamRoleUser {
-		say(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(goOn))
+		say(anthropic.MessageParamRoleUser, anthropic.NewTextBlock(continuePrompt))
 	}
 	return out
 }
 
+// assistantBlocks converts a message of the assistant: reasoning first, then text,
+// then calls, as the API requires.
 func assistantBlocks(m agent.Message) []anthropic.ContentBlockParamUnion {
 	var blocks []anthropic.ContentBlockParamUnion
-	var t thoughts
+	// Reasoning of another provider, or of a former version, is silently left out:
+	// the API rejects blocks without its own signature.
+	var t opaqueState
 	if len(m.Thinking) > 0 && json.Unmarshal(m.Thinking, &t) == nil {
 		for _, k := range t.Anthropic {
 			if k.Type == "redacted_thinking" {
@@ -257,8 +277,8 @@ func assistantBlocks(m agent.Message) []anthropic.ContentBlockParamUnion {
 	return blocks
 }
 
-// orNothing says that there is nothing, where an empty text would be refused.
-func orNothing(text string) string {
+// textOrPlaceholder replaces an empty text, which the API would reject.
+func textOrPlaceholder(text string) string {
 	if text == "" {
 		return "(nothing)"
 	}

@@ -1,12 +1,15 @@
-// Package model is the providers behind an API: those that speak the Messages
-// API of Anthropic, and those that speak the chat completions of OpenAI, which
-// many servers do, local ones too. Each stands on its maker's SDK. An agent
-// elsewhere, spoken to by A2A, takes a model's place in the same way.
+// Package model has the providers behind an API: Anthropic's Messages API, OpenAI's
+// chat completions API, which many other servers offer too, and remote agents that
+// speak A2A and take a model's place.
 //
-// agent asks them; app makes one for each stored model, with a client of egress
-// and the sealed key. The SDKs are told all there is to know: nothing is taken
-// from the environment, and nothing is tried again here, since the loop knows
-// what may be.
+// Package agent asks the providers. app creates one for each stored model, with an
+// HTTP client of egress and the decrypted key. The SDKs get their whole
+// configuration as arguments: they read nothing from the environment. They do not
+// retry either, because only the turn runner of package agent knows whether a retry
+// is safe.
+//
+// Read model.go first (errors that all providers share), then anthropic.go and
+// openai.go, then remote_agent.go and remote_answer.go.
 package model
 
 import (
@@ -28,19 +31,18 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-// Options of a provider.
+// Options describe a provider.
 type Options struct {
 	Kind    junctor.ModelKind
-	BaseURL string // "" is the maker's own
+	BaseURL string // "" is the maker's own service
 	Key     seal.Secret
-	Client  *http.Client // of egress; without a bound of time, since answers are streams
+	Client  *http.Client // of egress; must have no timeout, because answers are streams
 
-	// Catalogs are ids of catalogues of components that can be shown here, beside those
-	// that come with the program.
+	// Catalogs are ids of A2UI catalogs that can be shown beside the built-in ones.
 	Catalogs []string
 }
 
-// New makes a provider. Nothing is dialled before it is asked.
+// New returns a provider. It opens no connection.
 func New(o Options) (agent.Provider, error) {
 	if o.Client == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "a model needs an HTTP client")
@@ -51,59 +53,67 @@ func New(o Options) (agent.Provider, error) {
 	case junctor.ModelOpenAI:
 		return newOpenAI(o), nil
 	case junctor.ModelA2A:
-		return newRemote(o)
+		return newRemoteAgent(o)
 	}
 	return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a kind of model", string(o.Kind))
 }
 
-// door is the HTTP client that the SDKs are given. It makes one kind of fault of
-// everything that is no answer.
-type door struct {
+// apiClient is the HTTP client of the SDKs. It turns every failure and every error
+// status into an *agent.FaultError, so that all providers report errors alike, and
+// removes the key from texts of the other side.
+type apiClient struct {
 	client *http.Client
 	key    string
 }
 
-// Do implements what both SDKs want.
-func (d *door) Do(r *http.Request) (*http.Response, error) {
-	resp, err := d.client.Do(r) //nolint:gosec // egress judges where it goes
+// Do implements the client interface of both SDKs.
+func (d *apiClient) Do(r *http.Request) (*http.Response, error) {
+	resp, err := d.client.Do(r) //nolint:gosec // egress judges the destination
 	if err != nil {
-		return nil, d.fault(r.Context(), r.URL, err)
+		return nil, d.toFault(r.Context(), r.URL, err)
 	}
 	if resp.StatusCode < http.StatusMultipleChoices {
 		return resp, nil
 	}
+	// From here on the SDK sees only an error, so its own error types and their
+	// texts, which could contain the key, never reach a person.
 	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what there is of it will do
-	return nil, d.refused(r.URL, resp, body)
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // a partial body is enough for an error text
+	return nil, d.newStatusFault(r.URL, resp, body)
 }
 
-// refused is the fault of an answer that is none.
-func (d *door) refused(at *url.URL, resp *http.Response, body []byte) error {
-	said := d.said(body)
-	f := &agent.FaultError{After: retryAfter(resp.Header, time.Now())}
+// newStatusFault returns the fault of an error status. Only statuses that can
+// change by themselves are worth a retry.
+func (d *apiClient) newStatusFault(at *url.URL, resp *http.Response, body []byte) error {
+	explanation := d.formatProblem(body)
+	f := &agent.FaultError{After: parseRetryAfter(resp.Header, time.Now())}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		f.Message = fmt.Sprintf("%s does not take the key of the model (%d)%s; enter another with: junctor model add", at.Host, code, said)
+		f.Message = fmt.Sprintf("%s does not take the key of the model (%d)%s; enter another with: junctor model add", at.Host, code, explanation)
 	case code == http.StatusNotFound:
-		f.Message = fmt.Sprintf("%s has no such model, or nothing at %s (404)%s", at.Host, at.Path, said)
+		f.Message = fmt.Sprintf("%s has no such model, or nothing at %s (404)%s", at.Host, at.Path, explanation)
 	case code == http.StatusTooManyRequests:
-		f.Again, f.Message = true, fmt.Sprintf("%s wants fewer requests (429)%s", at.Host, said)
+		f.Again, f.Message = true, fmt.Sprintf("%s wants fewer requests (429)%s", at.Host, explanation)
+	// The server's own trouble, or a proxy's before it.
 	case code == http.StatusRequestTimeout || code >= 500:
-		f.Again, f.Message = true, fmt.Sprintf("%s cannot answer now (%d)%s", at.Host, code, said)
+		f.Again, f.Message = true, fmt.Sprintf("%s cannot answer now (%d)%s", at.Host, code, explanation)
 	default:
-		f.Message = fmt.Sprintf("%s does not take the request (%d)%s", at.Host, code, said)
+		f.Message = fmt.Sprintf("%s does not take the request (%d)%s", at.Host, code, explanation)
 	}
 	return f
 }
 
-// said is what the other side says of an error, short, and without the key.
-func (d *door) said(body []byte) string {
+// formatProblem returns the error text in a response body, cleaned and prefixed
+// with a colon; "" if there is none. It knows the error formats of both APIs.
+func (d *apiClient) formatProblem(body []byte) string {
 	var problem struct {
 		Message string          `json:"message"`
 		Error   json.RawMessage `json:"error"`
 	}
 	text := ""
 	if json.Unmarshal(body, &problem) == nil {
+		// The APIs answer {"error":{"message":…}}, many local servers {"error":"…"}
+		// and gateways before them {"message":"…"}.
 		var inner struct {
 			Message string `json:"message"`
 		}
@@ -112,14 +122,15 @@ func (d *door) said(body []byte) string {
 		}
 		text = cmp.Or(inner.Message, text, problem.Message)
 	}
-	if text = d.clean(text); text == "" {
+	if text = d.cleanText(text); text == "" {
 		return ""
 	}
 	return ": " + text
 }
 
-// clean makes text of others fit for a message.
-func (d *door) clean(text string) string {
+// cleanText makes text of the other side safe for an error message: without the
+// key, on one line and at most 300 bytes long.
+func (d *apiClient) cleanText(text string) string {
 	if d.key != "" {
 		text = strings.ReplaceAll(text, d.key, "(the key)")
 	}
@@ -130,9 +141,9 @@ func (d *door) clean(text string) string {
 	return text
 }
 
-// fault is what became of a request that was not answered, or of an answer that
-// broke off.
-func (d *door) fault(ctx context.Context, at *url.URL, err error) error {
+// toFault returns the fault of a request that failed, or of an answer that broke
+// off. It returns the context's error if the context has ended.
+func (d *apiClient) toFault(ctx context.Context, at *url.URL, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -140,7 +151,8 @@ func (d *door) fault(ctx context.Context, at *url.URL, err error) error {
 		return f
 	}
 	if e, ok := errors.AsType[*junctor.Error](err); ok {
-		switch e.Code { //nolint:exhaustive // the others are the model's trouble
+		switch e.Code { //nolint:exhaustive // all other codes may succeed later
+		// The policy of egress forbids the address: a retry cannot help.
 		case junctor.CodeDenied:
 			return &agent.FaultError{Cause: err, Message: "the model cannot be reached: " + e.Message}
 		case junctor.CodeTooLarge:
@@ -148,61 +160,69 @@ func (d *door) fault(ctx context.Context, at *url.URL, err error) error {
 		}
 		return &agent.FaultError{Cause: err, Again: true, Message: e.Message}
 	}
-	return &agent.FaultError{Cause: err, Again: true, Message: fmt.Sprintf("the answer of %s broke off, or makes no sense: %s", at.Host, d.clean(err.Error()))}
+	return &agent.FaultError{Cause: err, Again: true, Message: fmt.Sprintf("the answer of %s broke off, or makes no sense: %s", at.Host, d.cleanText(err.Error()))}
 }
 
-// broken is the fault of a stream that ended before the answer did.
-func broken(host string) error {
+// newBrokenOffFault returns the fault of a stream that ended before the answer did.
+func newBrokenOffFault(host string) error {
 	return &agent.FaultError{Again: true, Message: "the answer of " + host + " broke off"}
 }
 
-// retryAfter reads when the other side wants to be asked again; 0 where it does
-// not say.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+// parseRetryAfter returns how long the server asks to wait; 0 if it does not say.
+func parseRetryAfter(h http.Header, now time.Time) time.Duration {
+	// OpenAI sends milliseconds beside the standard header, which has whole
+	// seconds.
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return bounded(ms / 1000)
+		return boundSeconds(ms / 1000)
 	}
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds > 0 {
-		return bounded(seconds)
+		return boundSeconds(seconds)
 	}
 	if at, err := http.ParseTime(text); err == nil && at.After(now) {
-		return min(at.Sub(now), mostRetryAfter)
+		return min(at.Sub(now), maxRetryAfter)
 	}
 	return 0
 }
 
-// mostRetryAfter is the longest that is believed.
-const mostRetryAfter = 24 * time.Hour
+// maxRetryAfter bounds the wait that a server can ask for.
+const maxRetryAfter = 24 * time.Hour
 
-func bounded(seconds float64) time.Duration {
-	return junctor.BoundDuration(seconds, time.Second, mostRetryAfter)
+// boundSeconds converts seconds to a duration of at most maxRetryAfter. It accepts
+// infinities and values that would overflow.
+func boundSeconds(seconds float64) time.Duration {
+	return junctor.BoundDuration(seconds, time.Second, maxRetryAfter)
 }
 
-// speech is what a message says, and who says it where there are several.
-func speech(m agent.Message) string {
+// textWithSpeaker returns the text of a message, with the speaker's name before it
+// if the conversation has several speakers.
+func textWithSpeaker(m agent.Message) string {
 	if m.Name == "" || m.Role != agent.RoleUser {
 		return m.Text
 	}
 	return m.Name + ": " + m.Text
 }
 
-// schemaOf is what a tool takes: an object of nothing, where it says nothing.
-func schemaOf(t agent.Tool) json.RawMessage {
+// schemaOrEmpty returns the input schema of a tool, or that of an empty object: the
+// APIs require a schema.
+func schemaOrEmpty(t agent.Tool) json.RawMessage {
 	if len(bytes.TrimSpace(t.Schema)) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	return t.Schema
 }
 
-// goOn is said to a model whose own words are the last ones.
-const goOn = "Go on."
+// continuePrompt is the user message that is added where an API requires one: at
+// the end of a conversation that ends with the model's own message, and at the
+// start of one that starts with it.
+const continuePrompt = "Go on."
 
-// hostOf is whom errors name.
-func hostOf(base, otherwise string) *url.URL {
+// baseURLOr returns the base URL, or https at the given host if there is none. It
+// is used in error messages only.
+func baseURLOr(base, defaultHost string) *url.URL {
 	u, err := url.Parse(base)
 	if base == "" || err != nil {
-		return &url.URL{Scheme: "https", Host: otherwise}
+		return &url.URL{Scheme: "https", Host: defaultHost}
 	}
 	return u
 }

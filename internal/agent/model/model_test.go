@@ -341,7 +341,7 @@ func TestRetryAfter(t *testing.T) {
 		"": 0, "3": 3 * time.Second, "0.5": 500 * time.Millisecond, "-1": 0, "soon": 0, "1e300": 24 * time.Hour,
 		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:00:00 GMT": 0,
 	} {
-		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
+		if got := parseRetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
 			t.Errorf("%q is %s", value, got)
 		}
 	}

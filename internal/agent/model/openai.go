@@ -13,77 +13,86 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// completions speaks chat completions.
-type completions struct {
-	service openai.ChatCompletionService
-	door    *door
-	at      *url.URL
-	others  bool // it is not the maker's own service
+// openaiProvider is a provider for the chat completions API, of OpenAI or of a
+// compatible server.
+type openaiProvider struct {
+	service            openai.ChatCompletionService
+	api                *apiClient
+	baseURL            *url.URL
+	isCompatibleServer bool // not OpenAI's own service
 }
 
-func newOpenAI(o Options) *completions {
-	c := &completions{door: &door{client: o.Client, key: o.Key.Reveal()}, at: hostOf(o.BaseURL, "api.openai.com"), others: o.BaseURL != ""}
-	opts := []option.RequestOption{option.WithEnvironmentProduction(), option.WithHTTPClient(c.door), option.WithMaxRetries(0)}
+// newOpenAI returns the provider of a model of kind openai.
+func newOpenAI(o Options) *openaiProvider {
+	c := &openaiProvider{api: &apiClient{client: o.Client, key: o.Key.Reveal()}, baseURL: baseURLOr(o.BaseURL, "api.openai.com"), isCompatibleServer: o.BaseURL != ""}
+	// The service is created without the SDK's NewClient, which would read a key
+	// and a URL from environment variables. It therefore needs the maker's URL as
+	// an option.
+	opts := []option.RequestOption{option.WithEnvironmentProduction(), option.WithHTTPClient(c.api), option.WithMaxRetries(0)}
 	if o.BaseURL != "" {
 		opts = append(opts, option.WithBaseURL(o.BaseURL))
 	}
-	if c.door.key != "" {
-		opts = append(opts, option.WithAPIKey(c.door.key))
+	if c.api.key != "" {
+		opts = append(opts, option.WithAPIKey(c.api.key))
 	}
-	c.service = openai.NewChatCompletionService(opts...) // NewClient would read the environment
+	c.service = openai.NewChatCompletionService(opts...)
 	return c
 }
 
-// Stream implements agent.Provider.
-func (c *completions) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Piece, error] {
+// Stream implements agent.Provider. An answer without a finish reason is a fault:
+// its calls could be incomplete.
+func (c *openaiProvider) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Piece, error] {
 	return func(yield func(agent.Piece, error) bool) {
-		stream := c.service.NewStreaming(ctx, c.request(r))
+		stream := c.service.NewStreaming(ctx, c.newRequest(r))
 		defer stream.Close()
 		a := openaiAnswer{}
 		for stream.Next() {
-			if !a.take(stream.Current(), func(p agent.Piece) bool { return yield(p, nil) }) {
+			if !a.handleChunk(stream.Current(), func(p agent.Piece) bool { return yield(p, nil) }) {
 				return
 			}
 		}
 		if err := stream.Err(); err != nil {
-			yield(agent.Piece{}, c.door.fault(ctx, c.at, err))
+			yield(agent.Piece{}, c.api.toFault(ctx, c.baseURL, err))
 			return
 		}
 		if a.stop == "" {
-			yield(agent.Piece{}, c.door.fault(ctx, c.at, broken(c.at.Host)))
+			yield(agent.Piece{}, c.api.toFault(ctx, c.baseURL, newBrokenOffFault(c.baseURL.Host)))
 			return
 		}
-		a.end(func(p agent.Piece) bool { return yield(p, nil) })
+		a.finishAnswer(func(p agent.Piece) bool { return yield(p, nil) })
 	}
 }
 
-// openaiAnswer puts an answer together.
+// openaiAnswer assembles an answer from its chunks.
 type openaiAnswer struct {
-	calls []*agent.Call
-	at    map[int64]*agent.Call // by the index that its parts come under
-	usage *agent.Usage
-	stop  string
+	calls       []*agent.Call
+	callByIndex map[int64]*agent.Call // by the index of their parts
+	usage       *agent.Usage
+	stop        string
 }
 
-// take takes one chunk. It gives false when nobody listens any more.
-func (a *openaiAnswer) take(chunk openai.ChatCompletionChunk, yield func(agent.Piece) bool) bool {
+// handleChunk handles one chunk. It returns false if the consumer stopped.
+func (a *openaiAnswer) handleChunk(chunk openai.ChatCompletionChunk, yield func(agent.Piece) bool) bool {
 	if u := chunk.Usage; u.TotalTokens > 0 || u.PromptTokens > 0 || u.CompletionTokens > 0 {
 		a.usage = &agent.Usage{Input: int(u.PromptTokens), Output: int(u.CompletionTokens)}
 	}
 	for _, choice := range chunk.Choices {
+		// Only one choice is requested; a server that sends others would mix two
+		// answers.
 		if choice.Index != 0 {
 			continue
 		}
-		if thought := reasoning(choice.Delta); thought != "" && !yield(agent.Piece{Thinking: thought}) {
+		if thought := extractReasoning(choice.Delta); thought != "" && !yield(agent.Piece{Thinking: thought}) {
 			return false
 		}
+		// A refusal is the model's answer in words, so it is text like any other.
 		for _, text := range []string{choice.Delta.Content, choice.Delta.Refusal} {
 			if text != "" && !yield(agent.Piece{Text: text}) {
 				return false
 			}
 		}
 		for _, part := range choice.Delta.ToolCalls {
-			if !a.part(part, yield) {
+			if !a.handleCallPart(part, yield) {
 				return false
 			}
 		}
@@ -94,28 +103,31 @@ func (a *openaiAnswer) take(chunk openai.ChatCompletionChunk, yield func(agent.P
 	return true
 }
 
-// part takes a part of a call. Some servers give several calls the same index:
-// another id begins another call.
-func (a *openaiAnswer) part(p openai.ChatCompletionChunkChoiceDeltaToolCall, yield func(agent.Piece) bool) bool {
-	if a.at == nil {
-		a.at = map[int64]*agent.Call{}
+// handleCallPart adds a part of a call. Some servers use the same index for several
+// calls, so another id starts another call.
+func (a *openaiAnswer) handleCallPart(p openai.ChatCompletionChunkChoiceDeltaToolCall, yield func(agent.Piece) bool) bool {
+	if a.callByIndex == nil {
+		a.callByIndex = map[int64]*agent.Call{}
 	}
-	c := a.at[p.Index]
+	// A call arrives in parts: the first has the id and the name, the others have
+	// only the index and the next piece of the arguments.
+	c := a.callByIndex[p.Index]
 	if c == nil || p.ID != "" && c.ID != "" && p.ID != c.ID {
 		c = &agent.Call{ID: p.ID, Name: p.Function.Name}
-		a.at[p.Index], a.calls = c, append(a.calls, c)
+		a.callByIndex[p.Index], a.calls = c, append(a.calls, c)
 	} else if c.Name == "" {
 		c.Name = p.Function.Name
 	}
 	c.Arguments = append(c.Arguments, p.Function.Arguments...)
-	if c.ID == "" { // parts of several could not be told apart
+	if c.ID == "" { // without an id, parts of several calls cannot be distinguished
 		return true
 	}
 	return yield(agent.Piece{Args: &agent.ArgsDelta{ID: c.ID, Name: c.Name, Delta: p.Function.Arguments}})
 }
 
-// end gives what is known only now.
-func (a *openaiAnswer) end(yield func(agent.Piece) bool) {
+// finishAnswer yields the parts that are known only at the end. It drops a call
+// whose arguments were cut off by the token limit.
+func (a *openaiAnswer) finishAnswer(yield func(agent.Piece) bool) {
 	for _, c := range a.calls {
 		if a.stop == agent.StopLength && len(c.Arguments) > 0 && !json.Valid(c.Arguments) {
 			continue
@@ -130,9 +142,9 @@ func (a *openaiAnswer) end(yield func(agent.Piece) bool) {
 	yield(agent.Piece{Stop: a.stop})
 }
 
-// reasoning is what models behind local servers think aloud; no part of the
-// maker's API.
-func reasoning(d openai.ChatCompletionChunkChoiceDelta) string {
+// extractReasoning returns the reasoning in a chunk. It is not part of OpenAI's
+// API; local servers send it under one of two names.
+func extractReasoning(d openai.ChatCompletionChunkChoiceDelta) string {
 	for _, name := range []string{"reasoning_content", "reasoning"} {
 		var text string
 		if f, ok := d.JSON.ExtraFields[name]; ok && json.Unmarshal([]byte(f.Raw()), &text) == nil && text != "" {
@@ -142,18 +154,22 @@ func reasoning(d openai.ChatCompletionChunkChoiceDelta) string {
 	return ""
 }
 
-func (c *completions) request(r agent.Request) openai.ChatCompletionNewParams {
-	p := openai.ChatCompletionNewParams{Model: r.Model, Messages: openaiStory(r)}
+// newRequest converts a request.
+func (c *openaiProvider) newRequest(r agent.Request) openai.ChatCompletionNewParams {
+	p := openai.ChatCompletionNewParams{Model: r.Model, Messages: openaiMessages(r)}
+	// Without this option the API does not count tokens of a stream.
 	p.StreamOptions.IncludeUsage = openai.Bool(true)
-	if c.others { // which know the older name
+	if c.isCompatibleServer { // compatible servers know only the older name
 		p.MaxTokens = openai.Int(int64(r.MaxTokens))
 	} else {
 		p.MaxCompletionTokens = openai.Int(int64(r.MaxTokens))
 	}
 	for _, t := range r.Tools {
 		f := shared.FunctionDefinitionParam{Name: t.Name, Parameters: shared.FunctionParameters{}}
+		// The members stay raw JSON, so that the schema reaches the model
+		// unchanged.
 		var members map[string]json.RawMessage
-		if json.Unmarshal(schemaOf(t), &members) == nil {
+		if json.Unmarshal(schemaOrEmpty(t), &members) == nil {
 			for name, value := range members {
 				f.Parameters[name] = value
 			}
@@ -166,11 +182,13 @@ func (c *completions) request(r agent.Request) openai.ChatCompletionNewParams {
 	return p
 }
 
-func openaiStory(r agent.Request) []openai.ChatCompletionMessageParamUnion {
+// openaiMessages converts a conversation, which must end with the user or a result.
+func openaiMessages(r agent.Request) []openai.ChatCompletionMessageParamUnion {
 	var out []openai.ChatCompletionMessageParamUnion
 	if r.Instructions != "" {
 		out = append(out, openai.SystemMessage(r.Instructions))
 	}
+	// An empty conversation needs a user message as well.
 	last := agent.RoleAssistant
 	for _, m := range r.Messages {
 		switch m.Role {
@@ -178,35 +196,37 @@ func openaiStory(r agent.Request) []openai.ChatCompletionMessageParamUnion {
 			if m.Text == "" {
 				continue
 			}
-			out = append(out, openai.UserMessage(speech(m)))
+			out = append(out, openai.UserMessage(textWithSpeaker(m)))
 		case agent.RoleAssistant:
 			out = append(out, assistantMessage(m))
 		case agent.RoleTool:
 			for _, res := range m.Results {
-				out = append(out, openai.ToolMessage(orNothing(res.Text), res.CallID))
+				out = append(out, openai.ToolMessage(textOrPlaceholder(res.Text), res.CallID))
 			}
 		}
 		last = m.Role
 	}
 	if last == agent.RoleAssistant {
-		out = append(out, openai.UserMessage(goOn))
+		out = append(out, openai.UserMessage(continuePrompt))
 	}
 	return out
 }
 
+// assistantMessage converts a message of the assistant. The API requires content
+// unless the message has calls.
 func assistantMessage(m agent.Message) openai.ChatCompletionMessageParamUnion {
-	said := openai.ChatCompletionAssistantMessageParam{}
+	message := openai.ChatCompletionAssistantMessageParam{}
 	if m.Text != "" || len(m.Calls) == 0 {
-		said.Content.OfString = openai.String(m.Text)
+		message.Content.OfString = openai.String(m.Text)
 	}
 	for _, c := range m.Calls {
 		arguments := string(c.Arguments)
 		if arguments == "" {
 			arguments = "{}"
 		}
-		said.ToolCalls = append(said.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
+		message.ToolCalls = append(message.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
 			ID: c.ID, Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: c.Name, Arguments: arguments},
 		}})
 	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: &said}
+	return openai.ChatCompletionMessageParamUnion{OfAssistant: &message}
 }

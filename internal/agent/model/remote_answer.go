@@ -13,114 +13,119 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// remoteAnswer makes pieces of what an agent elsewhere says and does. Events may
-// tell the same thing twice: of a part, and then of the task as a whole.
+// remoteAnswer turns the events of a remote agent into pieces. Events can repeat
+// content, first of a part and then of the whole task, so it keeps the texts that
+// it has yielded and yields only their continuation.
 type remoteAnswer struct {
-	yield func(agent.Piece) bool
-	gone  bool // nobody listens any more
-	said  bool // some words were given
+	yield       func(agent.Piece) bool
+	isAbandoned bool // the consumer stopped
+	hasText     bool // some text was yielded
 
-	task    a2a.TaskID
-	context string
-	state   a2a.TaskState
-	message bool // the answer is a message, without a task
-	why     string
+	task      a2a.TaskID
+	context   string
+	state     a2a.TaskState
+	isMessage bool // the answer is a message without a task
+	reason    string
 
-	texts map[a2a.ArtifactID]string // as far as they were given
-	order []a2a.ArtifactID
-	drawn map[a2a.ArtifactID][]json.RawMessage
-	heard map[string]bool // messages, by id
+	texts        map[a2a.ArtifactID]string // as far as they were yielded
+	order        []a2a.ArtifactID
+	a2uiMessages map[a2a.ArtifactID][]json.RawMessage
+	seenMessages map[string]bool // ids of status messages
 }
 
-// settled says whether nothing more is to come by itself.
-func (a *remoteAnswer) settled() bool {
-	return a.message || a.state.Terminal() || a.state == a2a.TaskStateInputRequired || a.state == a2a.TaskStateAuthRequired
+// isSettled reports whether no further event comes without new input.
+func (a *remoteAnswer) isSettled() bool {
+	return a.isMessage || a.state.Terminal() || a.state == a2a.TaskStateInputRequired || a.state == a2a.TaskStateAuthRequired
 }
 
-// take takes one event.
-func (a *remoteAnswer) take(e a2a.Event) {
+// handleEvent handles one event of the stream, or a polled task.
+func (a *remoteAnswer) handleEvent(e a2a.Event) {
 	switch e := e.(type) {
 	case *a2a.Message:
-		a.context, a.message = e.ContextID, true
-		a.artifact(a2a.ArtifactID("message "+e.ID), e.Parts, false)
+		a.context, a.isMessage = e.ContextID, true
+		a.handleArtifact(a2a.ArtifactID("message "+e.ID), e.Parts, false)
 	case *a2a.Task:
 		a.task, a.context = e.ID, e.ContextID
 		for _, one := range e.Artifacts {
-			a.artifact(one.ID, one.Parts, false)
+			a.handleArtifact(one.ID, one.Parts, false)
 		}
-		a.status(&e.Status)
+		a.handleStatus(&e.Status)
 	case *a2a.TaskStatusUpdateEvent:
 		a.task, a.context = e.TaskID, e.ContextID
-		a.status(&e.Status)
+		a.handleStatus(&e.Status)
 	case *a2a.TaskArtifactUpdateEvent:
 		a.task, a.context = e.TaskID, e.ContextID
 		if e.Artifact != nil {
-			a.artifact(e.Artifact.ID, e.Artifact.Parts, e.Append)
+			a.handleArtifact(e.Artifact.ID, e.Artifact.Parts, e.Append)
 		}
 	}
 }
 
-// status takes what the agent says of its work. While it works that is no part of
-// the answer.
-func (a *remoteAnswer) status(s *a2a.TaskStatus) {
+// handleStatus handles a task's status. Its message is part of the answer only when
+// the task is done or needs input; before, it is progress and shown as reasoning.
+func (a *remoteAnswer) handleStatus(s *a2a.TaskStatus) {
 	a.state = s.State
-	if s.Message == nil || a.heard[s.Message.ID] {
+	if s.Message == nil || a.seenMessages[s.Message.ID] {
 		return
 	}
-	a.heard[s.Message.ID] = true
-	text, _ := parts(s.Message.Parts)
+	a.seenMessages[s.Message.ID] = true
+	text, _ := splitParts(s.Message.Parts)
 	switch s.State {
 	case a2a.TaskStateCompleted, a2a.TaskStateInputRequired:
+		// Many agents repeat their last artifact as the status message.
 		for _, given := range a.texts {
 			if strings.TrimSpace(given) == strings.TrimSpace(text) {
 				return
 			}
 		}
-		a.artifact(a2a.ArtifactID("message "+s.Message.ID), s.Message.Parts, false)
+		a.handleArtifact(a2a.ArtifactID("message "+s.Message.ID), s.Message.Parts, false)
 	case a2a.TaskStateFailed, a2a.TaskStateRejected, a2a.TaskStateCanceled, a2a.TaskStateAuthRequired:
-		a.why = text
+		a.reason = text
 	default:
 		if text != "" {
-			a.give(agent.Piece{Thinking: text + "\n"})
+			a.yieldPiece(agent.Piece{Thinking: text + "\n"})
 		}
 	}
 }
 
-// artifact takes a part of the answer: more of one that is there, or all of it.
-func (a *remoteAnswer) artifact(id a2a.ArtifactID, content a2a.ContentParts, more bool) {
-	text, drawn := parts(content)
+// handleArtifact handles an artifact: its continuation if more is true, otherwise
+// its whole content. It yields the text that is new.
+func (a *remoteAnswer) handleArtifact(id a2a.ArtifactID, content a2a.ContentParts, more bool) {
+	text, a2uiMessages := splitParts(content)
 	had, known := a.texts[id]
 	if !known {
 		a.order = append(a.order, id)
 	}
 	if more {
-		text, drawn = had+text, append(a.drawn[id], drawn...)
+		text, a2uiMessages = had+text, append(a.a2uiMessages[id], a2uiMessages...)
 	}
-	a.texts[id], a.drawn[id] = text, drawn
+	a.texts[id], a.a2uiMessages[id] = text, a2uiMessages
 	rest, grows := strings.CutPrefix(text, had)
 	switch {
-	case !grows: // it was written anew
+	case !grows: // the agent replaced the text
 		rest = "\n\n" + text
-	case had == "" && rest != "" && a.said:
+	// A new artifact starts a new paragraph.
+	case had == "" && rest != "" && a.hasText:
 		rest = "\n\n" + rest
 	}
 	if rest != "" {
-		a.said = true
-		a.give(agent.Piece{Text: rest})
+		a.hasText = true
+		a.yieldPiece(agent.Piece{Text: rest})
 	}
 }
 
-func (a *remoteAnswer) give(p agent.Piece) {
-	if !a.gone && !a.yield(p) {
-		a.gone = true
+// yieldPiece yields a piece unless the consumer has stopped.
+func (a *remoteAnswer) yieldPiece(p agent.Piece) {
+	if !a.isAbandoned && !a.yield(p) {
+		a.isAbandoned = true
 	}
 }
 
-// end is how the task ended, where that is no answer.
-func (a *remoteAnswer) end(host string, d *door) error {
+// checkOutcome returns a fault if the task ended without an answer.
+func (a *remoteAnswer) checkOutcome(host string, d *apiClient) error {
 	why := ""
-	if a.why != "" {
-		why = ": " + d.clean(a.why)
+	if a.reason != "" {
+		why = ": " + d.cleanText(a.reason)
 	}
 	say := func(format string) error {
 		return &agent.FaultError{Message: fmt.Sprintf(format, host) + why}
@@ -134,43 +139,48 @@ func (a *remoteAnswer) end(host string, d *door) error {
 		return say("the agent at %s was stopped")
 	case a.state == a2a.TaskStateAuthRequired:
 		return say("the agent at %s wants its user to log in somewhere, which cannot be done from here")
-	case !a.said && len(slices.Concat(a.all()...)) == 0:
+	case !a.hasText && len(slices.Concat(a.allA2UIMessages()...)) == 0:
 		return &agent.FaultError{Message: "the agent at " + host + " answered with nothing"}
 	}
 	return nil
 }
 
-// all is what the agent showed, in order.
-func (a *remoteAnswer) all() (out [][]json.RawMessage) {
+// allA2UIMessages returns the A2UI messages of all artifacts, in the order of their
+// arrival.
+func (a *remoteAnswer) allA2UIMessages() (out [][]json.RawMessage) {
 	for _, id := range a.order {
-		out = append(out, a.drawn[id])
+		out = append(out, a.a2uiMessages[id])
 	}
 	return out
 }
 
-// close gives what is known only at the end: surfaces that are whole, and where
-// the conversation stands.
-func (a *remoteAnswer) close(story []agent.Message, th thread) {
-	for _, s := range a.surfaces(story) {
-		a.give(agent.Piece{Surface: &s})
+// finishAnswer yields the parts that are known only at the end: the surfaces and
+// the position in the conversation.
+func (a *remoteAnswer) finishAnswer(conversation []agent.Message, state threadState) {
+	for _, s := range a.changedSurfaces(conversation) {
+		a.yieldPiece(agent.Piece{Surface: &s})
 	}
+	// The next message continues the task that waits; otherwise it starts a new
+	// task in the same context.
 	if a.state == a2a.TaskStateInputRequired {
-		th.Task = string(a.task)
+		state.Task = string(a.task)
 	}
-	if text, err := json.Marshal(thoughts{A2A: &th}); err == nil {
-		a.give(agent.Piece{Opaque: text})
+	if text, err := json.Marshal(opaqueState{A2A: &state}); err == nil {
+		a.yieldPiece(agent.Piece{Opaque: text})
 	}
-	a.give(agent.Piece{Usage: &agent.Usage{}}) // what it cost is the other side's to know
+	a.yieldPiece(agent.Piece{Usage: &agent.Usage{}}) // zero: the remote agent does not report its usage
 }
 
-// surfaces reads what the agent showed. It may change what it showed before.
-func (a *remoteAnswer) surfaces(story []agent.Message) []a2ui.Surface {
-	messages := slices.Concat(a.all()...)
+// changedSurfaces returns the surfaces that this answer created or changed. A
+// message can update a surface of a former answer, so the former surfaces are
+// encoded as messages and read again before the new ones.
+func (a *remoteAnswer) changedSurfaces(conversation []agent.Message) []a2ui.Surface {
+	messages := slices.Concat(a.allA2UIMessages()...)
 	if len(messages) == 0 {
 		return nil
 	}
 	var before []a2ui.Surface
-	for _, m := range story {
+	for _, m := range conversation {
 		if m.Role == agent.RoleAssistant {
 			for _, s := range m.Surfaces {
 				before = a2ui.Put(before, s)
@@ -185,19 +195,21 @@ func (a *remoteAnswer) surfaces(story []agent.Message) []a2ui.Surface {
 			former = append(former, list...)
 		}
 	}
-	if had, err := read(former); err == nil {
+	if had, err := readSurfaces(former); err == nil {
 		for i := range had {
-			same[had[i].ID] = written(&had[i])
+			same[had[i].ID] = encodeSurface(&had[i])
 		}
 	}
-	list, err := read(slices.Concat(former, messages))
+	// The former surfaces come first, because an update names only what changes.
+	list, err := readSurfaces(slices.Concat(former, messages))
 	if err != nil {
-		a.give(agent.Piece{Thinking: "Some of what it shows cannot be drawn: " + err.Error() + "\n"})
+		a.yieldPiece(agent.Piece{Thinking: "Some of what it shows cannot be drawn: " + err.Error() + "\n"})
 	}
-	return slices.DeleteFunc(list, func(s a2ui.Surface) bool { return same[s.ID] == written(&s) })
+	return slices.DeleteFunc(list, func(s a2ui.Surface) bool { return same[s.ID] == encodeSurface(&s) })
 }
 
-func read(messages []json.RawMessage) ([]a2ui.Surface, error) {
+// readSurfaces returns the surfaces that a list of A2UI messages produces.
+func readSurfaces(messages []json.RawMessage) ([]a2ui.Surface, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
@@ -208,17 +220,18 @@ func read(messages []json.RawMessage) ([]a2ui.Surface, error) {
 	return a2ui.Read(text)
 }
 
-func written(s *a2ui.Surface) string {
-	text, _ := json.Marshal(s) // what cannot be written is like nothing else
+// encodeSurface returns the JSON form of a surface, to compare it.
+func encodeSurface(s *a2ui.Surface) string {
+	text, _ := json.Marshal(s) // "" differs from every encoded surface
 	return string(text)
 }
 
-// parts is what parts say: their texts, or their data where they have none, and
-// what is to be drawn.
-func parts(content a2a.ContentParts) (string, []json.RawMessage) {
+// splitParts returns the text of an A2A message or artifact, or its data if it has
+// no text, and the A2UI messages in it.
+func splitParts(content a2a.ContentParts) (string, []json.RawMessage) {
 	var text strings.Builder
 	var data []string
-	var drawn []json.RawMessage
+	var a2uiMessages []json.RawMessage
 	line := func(s string) {
 		if text.Len() > 0 {
 			text.WriteString("\n")
@@ -242,22 +255,24 @@ func parts(content a2a.ContentParts) (string, []json.RawMessage) {
 				continue
 			}
 			kind, _ := p.Metadata["mimeType"].(string)
+			// A2A 1.0 has the type in the part, version 0.3 in its metadata.
 			if a2ui.IsMimeType(kind) || a2ui.IsMimeType(p.MediaType) {
-				drawn = append(drawn, messagesOf(raw)...)
+				a2uiMessages = append(a2uiMessages, unwrapMessages(raw)...)
 				continue
 			}
 			data = append(data, string(raw))
 		}
 	}
+	// Data counts as the answer only if there is no text for people.
 	if text.Len() == 0 {
-		return strings.Join(data, "\n"), drawn
+		return strings.Join(data, "\n"), a2uiMessages
 	}
-	return text.String(), drawn
+	return text.String(), a2uiMessages
 }
 
-// messagesOf gives the messages of a data part: one, or a list, which version 0.3
-// wraps.
-func messagesOf(raw json.RawMessage) []json.RawMessage {
+// unwrapMessages returns the A2UI messages of a data part: one message, a list, or
+// a list inside an object, as version 0.3 sends it.
+func unwrapMessages(raw json.RawMessage) []json.RawMessage {
 	var wrapped struct {
 		Value []json.RawMessage `json:"value"`
 	}
@@ -271,8 +286,8 @@ func messagesOf(raw json.RawMessage) []json.RawMessage {
 	return []json.RawMessage{raw}
 }
 
-// stale says whether an error may be that a task is not there any more, or does
-// not wait.
-func stale(err error) bool {
+// isStaleTask reports whether an error can mean that a task no longer exists or no
+// longer waits for input.
+func isStaleTask(err error) bool {
 	return errors.Is(err, a2a.ErrTaskNotFound) || errors.Is(err, a2a.ErrUnsupportedOperation) || errors.Is(err, a2a.ErrInvalidParams)
 }

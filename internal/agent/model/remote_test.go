@@ -103,7 +103,7 @@ func (e *elsewhere) Execute(ctx context.Context, x *a2asrv.ExecutorContext) iter
 	e.mu.Lock()
 	e.heard = append(e.heard, &heard)
 	e.mu.Unlock()
-	words, _ := parts(x.Message.Parts)
+	words, _ := splitParts(x.Message.Parts)
 	status := func(s a2a.TaskState, text string) a2a.Event {
 		var m *a2a.Message
 		if text != "" {

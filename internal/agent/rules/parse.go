@@ -12,7 +12,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Bounds of a file, beside its length.
+// Bounds of a file, beside its length. They keep the work of one message small.
 const (
 	maxIntents  = 500
 	maxPatterns = 50
@@ -21,25 +21,29 @@ const (
 	maxProblems = 10
 )
 
-// reader reads a file and notes what is wrong with it, with the line.
-type reader struct {
+// rulesParser parses a file and collects its problems, each with its line. It goes
+// on after a problem, so that a person can correct several at once.
+type rulesParser struct {
 	problems  []string
-	templates fs.FS // surfaces that rules may name
+	templates fs.FS // bundled surfaces that rules may name; may be nil
 }
 
-func (r *reader) fault(n *yaml.Node, format string, args ...any) {
+// addProblem adds a problem at a node, up to maxProblems.
+func (r *rulesParser) addProblem(n *yaml.Node, format string, args ...any) {
 	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, fmt.Sprintf("line %d: ", n.Line)+fmt.Sprintf(format, args...))
 	}
 }
 
-// Parse reads rules. templates hold the surfaces that come with the program and
-// that rules may name as PACK/NAME, in PACK/templates/NAME.json; nil where there
-// are none. An error is invalid, and says what is wrong in which lines.
+// Parse parses rules. templates holds the bundled surfaces, which rules name as
+// PACK/NAME, in the files PACK/templates/NAME.json; it may be nil. The error has
+// CodeInvalid and lists the problems with their lines.
 func Parse(text string, templates fs.FS) (*Rules, error) {
 	if len(text) > junctor.MaxRules {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: longer than %d KiB", junctor.MaxRules>>10)
 	}
+	// The document is parsed as nodes and not into a struct: nodes have line
+	// numbers, and show duplicate names, aliases and unknown members.
 	var doc yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: %s", strings.TrimPrefix(err.Error(), "yaml: "))
@@ -47,56 +51,63 @@ func Parse(text string, templates fs.FS) (*Rules, error) {
 	if len(doc.Content) == 0 {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: there are none: write intents and a fallback")
 	}
-	r := &reader{templates: templates}
-	out := r.rules(doc.Content[0])
+	r := &rulesParser{templates: templates}
+	out := r.parseRules(doc.Content[0])
 	if len(r.problems) > 0 {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: %s", strings.Join(r.problems, "; "))
 	}
 	return out, nil
 }
 
-func (r *reader) rules(n *yaml.Node) *Rules {
+// parseRules parses the file's top level.
+func (r *rulesParser) parseRules(n *yaml.Node) *Rules {
 	out := &Rules{}
 	known := []string{"message", "speaker"}
-	given := r.object(n, "the file", func(key, v *yaml.Node) bool {
+	given := r.parseObject(n, "the file", func(key, v *yaml.Node) bool {
 		switch key.Value {
 		case "intents":
-			for _, one := range r.list(v, "intents", maxIntents) {
-				out.intents = append(out.intents, r.intent(one))
+			for _, one := range r.parseList(v, "intents", maxIntents) {
+				out.intents = append(out.intents, r.parseIntent(one))
 			}
 		case "fallback":
-			out.fallback = r.template(v, known)
+			out.fallback = r.parseText(v, known)
 		default:
 			return false
 		}
 		return true
 	}, "intents", "fallback")
 	if !given["fallback"] {
-		r.fault(n, "fallback is missing: what is said when no intent fits")
+		r.addProblem(n, "fallback is missing: what is said when no intent fits")
 	}
 	return out
 }
 
-func (r *reader) intent(n *yaml.Node) intent {
-	in := intent{failed: template{{literal: "That did not work: "}, {name: "error"}}}
+// parseIntent parses an intent. It tracks which variables are known at each place,
+// so that a placeholder without a source is reported when the rules are stored and
+// not in a conversation.
+func (r *rulesParser) parseIntent(n *yaml.Node) intent {
+	in := intent{failureText: template{{literal: "That did not work: "}, {name: "error"}}}
 	var calls, failed, answers *yaml.Node
+	// The values of match and context are known everywhere in the intent, whatever
+	// the order of its members. Calls, answers and the failure text are parsed
+	// after them.
 	known := []string{"message", "speaker"}
-	given := r.object(n, "an intent", func(key, v *yaml.Node) bool {
+	given := r.parseObject(n, "an intent", func(key, v *yaml.Node) bool {
 		switch key.Value {
 		case "name":
-			in.name = r.text(v)
+			in.name = r.parseScalar(v)
 		case "match":
-			in.match = r.patterns(v)
-			known = append(known, groups(in.match)...)
+			in.patterns = r.parsePatterns(v)
+			known = append(known, groupNames(in.patterns)...)
 		case "except":
-			in.except = r.patterns(v)
+			in.exceptPatterns = r.parsePatterns(v)
 		case "action":
-			in.action = r.text(v)
+			in.action = r.parseScalar(v)
 		case "context":
-			for _, one := range r.list(v, "context", maxPatterns) {
-				in.context = append(in.context, r.name(one))
+			for _, one := range r.parseList(v, "context", maxPatterns) {
+				in.contextNames = append(in.contextNames, r.parseName(one))
 			}
-			known = append(known, in.context...)
+			known = append(known, in.contextNames...)
 		case "calls":
 			calls = v
 		case "failed":
@@ -110,95 +121,96 @@ func (r *reader) intent(n *yaml.Node) intent {
 		return true
 	}, "name", "match", "except", "action", "context", "calls", "say", "surface", "with", "answers", "failed")
 	if !given["match"] && in.action == "" {
-		r.fault(n, "match is missing: a pattern for what people say, or a list of some; or the name of an action")
+		r.addProblem(n, "match is missing: a pattern for what people say, or a list of some; or the name of an action")
 	}
 	if given["except"] && !given["match"] {
-		r.fault(n, "except takes away from what match finds, and there is no match")
+		r.addProblem(n, "except takes away from what match finds, and there is no match")
 	}
 	if given["context"] && in.action == "" {
-		r.fault(n, "context is what comes with an action, and there is none")
+		r.addProblem(n, "context is what comes with an action, and there is none")
 	}
-	if calls != nil { // what they give is known to the answer, wherever it stands
-		in.steps, known = r.steps(calls, known)
+	if calls != nil { // first, whatever the order in the file: answers use their variables
+		in.steps, known = r.parseSteps(calls, known)
 	}
 	switch {
 	case answers == nil:
-		in.answers = []answer{r.answer(n, known, false)}
+		in.answers = []answer{r.parseAnswer(n, known, false)}
 	case given["say"] || given["surface"] || given["with"]:
-		r.fault(answers, "an intent has answers, or say and surface, not both")
+		r.addProblem(answers, "an intent has answers, or say and surface, not both")
 	default:
-		in.answers = r.answers(answers, known)
+		in.answers = r.parseAnswers(answers, known)
 	}
 	if failed != nil {
-		in.failed = r.template(failed, append(slices.Clone(known), "error"))
+		in.failureText = r.parseText(failed, append(slices.Clone(known), "error"))
 	}
 	return in
 }
 
-// answers reads a list of which the first that holds is given, so the last one
-// holds always.
-func (r *reader) answers(n *yaml.Node, known []string) []answer {
-	list := r.list(n, "answers", maxSteps)
+// parseAnswers parses a list of answers, of which the first with a met condition is
+// used. The last must have no condition, so that one always applies.
+func (r *rulesParser) parseAnswers(n *yaml.Node, known []string) []answer {
+	list := r.parseList(n, "answers", maxSteps)
 	out := make([]answer, 0, len(list)+1)
 	for i, one := range list {
-		a := r.answer(one, known, true)
+		a := r.parseAnswer(one, known, true)
 		if last := i == len(list)-1; last && (len(a.cond.when) > 0 || len(a.cond.unless) > 0) {
-			r.fault(one, "the last of the answers has a when or an unless: one must be left for all other cases")
+			r.addProblem(one, "the last of the answers has a when or an unless: one must be left for all other cases")
 		}
 		out = append(out, a)
 	}
 	if len(out) == 0 {
-		r.fault(n, "answers has none")
+		r.addProblem(n, "answers has none")
 		out = append(out, answer{})
 	}
 	return out
 }
 
-// answer reads an answer; own is false where it stands among an intent's other
-// members.
-func (r *reader) answer(n *yaml.Node, known []string, own bool) answer {
+// parseAnswer parses an answer. It has a mapping of its own if isOwn is true;
+// otherwise its members are among those of the intent.
+func (r *rulesParser) parseAnswer(n *yaml.Node, known []string, isOwn bool) answer {
 	var a answer
 	var shown, with *yaml.Node
-	given := r.object(n, "an answer", func(key, v *yaml.Node) bool {
+	given := r.parseObject(n, "an answer", func(key, v *yaml.Node) bool {
 		switch key.Value {
 		case "say":
-			a.say = r.template(v, known)
+			a.text = r.parseText(v, known)
 		case "surface":
 			shown = v
 		case "with":
 			with = v
 		case "when", "unless":
-			if !own {
-				return true // the intent has said that it has none
+			if !isOwn {
+				return true // parseIntent has reported it as unknown
 			}
-			r.condition(&a.cond, key, v, known)
+			r.parseCondition(&a.cond, key, v, known)
 		default:
-			return !own
+			return !isOwn
 		}
 		return true
 	}, "when", "unless", "say", "surface", "with")
 	if !given["say"] {
-		r.fault(n, "say is missing: the answer")
+		r.addProblem(n, "say is missing: the answer")
 	}
 	if with != nil && shown == nil {
-		r.fault(with, "with is for a surface, and there is none")
+		r.addProblem(with, "with is for a surface, and there is none")
 	}
 	if shown != nil {
-		a.surfaces = r.surfaces(shown, with, known)
+		a.surfaces = r.parseSurfaces(shown, with, known)
 	}
 	return a
 }
 
-// condition reads when or unless: a text, or a list of some.
-func (r *reader) condition(c *condition, key, v *yaml.Node, known []string) {
+// parseCondition parses a when or an unless, one text or a list, and adds it to c.
+// Each text needs a placeholder, because a fixed text would always or never hold.
+func (r *rulesParser) parseCondition(c *condition, key, v *yaml.Node, known []string) {
 	list := []*yaml.Node{v}
 	if v.Kind == yaml.SequenceNode {
-		list = r.list(v, key.Value, maxSteps)
+		list = r.parseList(v, key.Value, maxSteps)
 	}
 	for _, one := range list {
-		t := r.template(one, known)
-		if len(t.names()) == 0 {
-			r.fault(one, "%s asks whether something is known, such as \"{{name}}\"", key.Value)
+		t := r.parseText(one, known)
+		if len(t.variableNames()) == 0 {
+			r.addProblem(one, "%s asks whether something is known, such as \"{{name}}\"", key.Value)
 		}
 		if key.Value == "when" {
 			c.when = append(c.when, t)
@@ -208,18 +220,18 @@ func (r *reader) condition(c *condition, key, v *yaml.Node, known []string) {
 	}
 }
 
-// patterns reads one pattern, or several. They do not tell large letters from
-// small ones.
-func (r *reader) patterns(n *yaml.Node) []*regexp.Regexp {
+// parsePatterns parses one pattern or a list. Patterns ignore case. Go's regular
+// expressions take linear time, so a hostile pattern cannot block.
+func (r *rulesParser) parsePatterns(n *yaml.Node) []*regexp.Regexp {
 	list := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
-		list = r.list(n, "patterns", maxPatterns)
+		list = r.parseList(n, "patterns", maxPatterns)
 	}
 	var out []*regexp.Regexp
 	for _, one := range list {
-		re, err := regexp.Compile("(?i)" + r.text(one))
+		re, err := regexp.Compile("(?i)" + r.parseScalar(one))
 		if err != nil {
-			r.fault(one, "the pattern cannot be read: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+			r.addProblem(one, "the pattern cannot be read: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 			continue
 		}
 		out = append(out, re)
@@ -227,7 +239,8 @@ func (r *reader) patterns(n *yaml.Node) []*regexp.Regexp {
 	return out
 }
 
-func groups(list []*regexp.Regexp) []string {
+// groupNames returns the names of all named groups.
+func groupNames(list []*regexp.Regexp) []string {
 	var out []string
 	for _, re := range list {
 		for _, name := range re.SubexpNames() {
@@ -239,53 +252,56 @@ func groups(list []*regexp.Regexp) []string {
 	return out
 }
 
-// template reads a text whose placeholders are known.
-func (r *reader) template(n *yaml.Node, known []string) template {
-	t, err := parseTemplate(r.text(n))
+// parseText parses a text with placeholders, all of which must be known.
+func (r *rulesParser) parseText(n *yaml.Node, known []string) template {
+	t, err := parseTemplate(r.parseScalar(n))
 	if err != nil {
-		r.fault(n, "%v", err)
+		r.addProblem(n, "%v", err)
 	}
-	r.uses(n, t.names(), known)
+	r.checkKnown(n, t.variableNames(), known)
 	return t
 }
 
-func (r *reader) uses(n *yaml.Node, names, known []string) {
+// checkKnown reports names that no earlier step sets.
+func (r *rulesParser) checkKnown(n *yaml.Node, names, known []string) {
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			r.fault(n, "nothing gives {{%s}} here; known are %s", name, strings.Join(slices.Compact(slices.Sorted(slices.Values(known))), ", "))
+			r.addProblem(n, "nothing gives {{%s}} here; known are %s", name, strings.Join(slices.Compact(slices.Sorted(slices.Values(known))), ", "))
 		}
 	}
 }
 
-// value reads arguments, or a part of them.
-func (r *reader) value(n *yaml.Node, known []string, depth int) value {
+// parseValue parses a value with placeholders: arguments of a call, or a part of
+// them.
+func (r *rulesParser) parseValue(n *yaml.Node, known []string, depth int) valueTemplate {
 	if depth > maxDepth {
-		r.fault(n, "arguments are nested more than %d deep", maxDepth)
-		return value{kind: 'f'}
+		r.addProblem(n, "arguments are nested more than %d deep", maxDepth)
+		return valueTemplate{kind: 'f'}
 	}
-	switch n.Kind { //nolint:exhaustive // documents do not stand inside of others
+	switch n.Kind { //nolint:exhaustive // documents are not nested
 	case yaml.MappingNode:
-		v := value{kind: 'o'}
-		r.object(n, "arguments", func(key, inner *yaml.Node) bool {
-			v.object = append(v.object, member{key.Value, r.value(inner, known, depth+1)})
+		v := valueTemplate{kind: 'o'}
+		r.parseObject(n, "arguments", func(key, inner *yaml.Node) bool {
+			v.object = append(v.object, member{key.Value, r.parseValue(inner, known, depth+1)})
 			return true
 		})
 		return v
 	case yaml.SequenceNode:
-		v := value{kind: 'l'}
+		v := valueTemplate{kind: 'l'}
 		for _, one := range n.Content {
-			v.list = append(v.list, r.value(one, known, depth+1))
+			v.list = append(v.list, r.parseValue(one, known, depth+1))
 		}
 		return v
 	case yaml.ScalarNode:
+		// Only texts have placeholders; a number or a boolean keeps its type.
 		if n.Tag == "!!str" {
-			return value{kind: 't', text: r.template(n, known)}
+			return valueTemplate{kind: 't', text: r.parseText(n, known)}
 		}
-		v := value{kind: 'f'}
-		if err := n.Decode(&v.fixed); err != nil {
-			r.fault(n, "%q cannot be read", clip(n.Value))
+		v := valueTemplate{kind: 'f'}
+		if err := n.Decode(&v.literal); err != nil {
+			r.addProblem(n, "%q cannot be read", truncateText(n.Value))
 		}
-		switch v.fixed.(type) {
+		switch v.literal.(type) {
 		case nil, bool, int, int64, uint64:
 			return v
 		case float64:
@@ -293,64 +309,68 @@ func (r *reader) value(n *yaml.Node, known []string, depth int) value {
 				return v
 			}
 		}
-		r.fault(n, "%q is neither text, number, true, false nor null: put it in quotes", clip(n.Value))
-		return value{kind: 'f'}
+		r.addProblem(n, "%q is neither text, number, true, false nor null: put it in quotes", truncateText(n.Value))
+		return valueTemplate{kind: 'f'}
 	}
-	r.fault(n, "anchors and aliases are not taken: write it out")
-	return value{kind: 'f'}
+	r.addProblem(n, "anchors and aliases are not taken: write it out")
+	return valueTemplate{kind: 'f'}
 }
 
-// text reads a text, or what else stands in one line.
-func (r *reader) text(n *yaml.Node) string {
+// parseScalar parses a text or any other value on one line, except null.
+func (r *rulesParser) parseScalar(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		r.fault(n, "a text stands here")
+		r.addProblem(n, "a text stands here")
 		return ""
 	}
 	return n.Value
 }
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+// variablePattern describes the name of a variable.
+var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
-func (r *reader) name(n *yaml.Node) string {
-	name := r.text(n)
-	if !variable.MatchString(name) {
-		r.fault(n, "%q is no name: use letters, digits and underscores", clip(name))
+// parseName parses the name of a variable.
+func (r *rulesParser) parseName(n *yaml.Node) string {
+	name := r.parseScalar(n)
+	if !variablePattern.MatchString(name) {
+		r.addProblem(n, "%q is no name: use letters, digits and underscores", truncateText(name))
 	}
 	return name
 }
 
-func (r *reader) list(n *yaml.Node, what string, most int) []*yaml.Node {
+// parseList returns the elements of a list; none if it is not a list or too long.
+func (r *rulesParser) parseList(n *yaml.Node, what string, most int) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
-		r.fault(n, "%s is a list: each begins with a hyphen", what)
+		r.addProblem(n, "%s is a list: each begins with a hyphen", what)
 		return nil
 	}
 	if len(n.Content) > most {
-		r.fault(n, "%s has more than %d", what, most)
+		r.addProblem(n, "%s has more than %d", what, most)
 		return nil
 	}
 	return n.Content
 }
 
-// object walks through the members of a map, each once. take gives false for a
-// name that it does not know.
-func (r *reader) object(n *yaml.Node, what string, take func(key, v *yaml.Node) bool, names ...string) map[string]bool {
+// parseObject calls take for each member of a mapping and returns the names that it
+// has. It reports duplicate names, and names for which take returns false. Aliases
+// are rejected, because they can expand to a document of any size.
+func (r *rulesParser) parseObject(n *yaml.Node, what string, take func(key, v *yaml.Node) bool, names ...string) map[string]bool {
 	given := map[string]bool{}
 	if n.Kind != yaml.MappingNode {
-		r.fault(n, "%s has names and values, such as name: value", what)
+		r.addProblem(n, "%s has names and values, such as name: value", what)
 		return given
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, v := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || given[key.Value] {
-			r.fault(key, "%s has %q twice, or a name that is none", what, clip(key.Value))
+			r.addProblem(key, "%s has %q twice, or a name that is none", what, truncateText(key.Value))
 			continue
 		}
 		if given[key.Value] = true; v.Kind == yaml.AliasNode || v.Anchor != "" {
-			r.fault(v, "anchors and aliases are not taken: write it out")
+			r.addProblem(v, "anchors and aliases are not taken: write it out")
 			continue
 		}
 		if !take(key, v) {
-			r.fault(key, "%s has no %q; it has %s", what, clip(key.Value), strings.Join(names, ", "))
+			r.addProblem(key, "%s has no %q; it has %s", what, truncateText(key.Value), strings.Join(names, ", "))
 		}
 	}
 	return given

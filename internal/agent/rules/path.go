@@ -8,48 +8,52 @@ import (
 	"strings"
 )
 
-// path is a JSONPath of names, indexes and wildcards: $.days[0].high,
-// $.items[*].title, $['odd name'].
+// path is a subset of JSONPath: names, indexes and wildcards, such as
+// $.days[0].high, $.items[*].title or $['odd name']. Filters and slices are left
+// out, because they would need an expression language.
 type path []segment
 
-// segment is one step of a path.
+// segment is one part of a path.
 type segment struct {
 	name  string
 	index int
-	kind  byte // n(ame), i(ndex) or *
+	kind  byte // 'n' for a name, 'i' for an index, '*' for a wildcard
 }
 
-var pathName = regexp.MustCompile(`^[A-Za-z_\x{80}-\x{10FFFF}][A-Za-z0-9_\x{80}-\x{10FFFF}]*`)
+// pathNamePattern describes names that need no quotes.
+var pathNamePattern = regexp.MustCompile(`^[A-Za-z_\x{80}-\x{10FFFF}][A-Za-z0-9_\x{80}-\x{10FFFF}]*`)
 
-// maxSegments bounds a path.
+// maxSegments bounds the length of a path.
 const maxSegments = 32
 
-// parsePath reads a path.
+// parsePath parses a path, which starts with $.
 func parsePath(text string) (path, error) {
 	rest, ok := strings.CutPrefix(text, "$")
 	if !ok {
-		return nil, fmt.Errorf("%q is no path: it begins with $, such as $.items[0].title", clip(text))
+		return nil, fmt.Errorf("%q is no path: it begins with $, such as $.items[0].title", truncateText(text))
 	}
 	p := path{}
 	for rest != "" {
 		s, after, err := nextSegment(rest)
 		if err != nil {
-			return nil, fmt.Errorf("the path %q, at %q: %w", clip(text), clip(rest), err)
+			return nil, fmt.Errorf("the path %q, at %q: %w", truncateText(text), truncateText(rest), err)
 		}
 		p, rest = append(p, s), after
 		if len(p) > maxSegments {
-			return nil, fmt.Errorf("the path %q has more than %d steps", clip(text), maxSegments)
+			return nil, fmt.Errorf("the path %q has more than %d steps", truncateText(text), maxSegments)
 		}
 	}
 	return p, nil
 }
 
+// nextSegment parses the first segment of the rest of a path, and returns what
+// follows it.
 func nextSegment(rest string) (s segment, after string, err error) {
 	if after, ok := strings.CutPrefix(rest, "."); ok {
 		if after, ok := strings.CutPrefix(after, "*"); ok {
 			return segment{kind: '*'}, after, nil
 		}
-		name := pathName.FindString(after)
+		name := pathNamePattern.FindString(after)
 		if name == "" {
 			return s, "", errors.New("a name or * stands behind a dot; write other names as ['name']")
 		}
@@ -62,6 +66,8 @@ func nextSegment(rest string) (s segment, after string, err error) {
 	if after, ok := strings.CutPrefix(inner, "*]"); ok {
 		return segment{kind: '*'}, after, nil
 	}
+	// Backslashes are rejected, because implementations of JSONPath disagree on
+	// escapes.
 	for _, quote := range []string{"'", `"`} {
 		if quoted, ok := strings.CutPrefix(inner, quote); ok {
 			name, after, ok := strings.Cut(quoted, quote+"]")
@@ -79,13 +85,14 @@ func nextSegment(rest string) (s segment, after string, err error) {
 	return segment{kind: 'i', index: index}, after, nil
 }
 
-// in finds what the path leads to. With a wildcard it is a list.
-func (p path) in(data any) (any, bool) {
+// lookup returns the value at the path and whether there is one. With a wildcard
+// the value is a list. A negative index counts from the end.
+func (p path) lookup(data any) (any, bool) {
 	for i, s := range p {
 		switch at := data.(type) {
 		case map[string]any:
 			if s.kind == '*' {
-				return nil, false // the order of members is nobody's
+				return nil, false // members of an object have no order
 			}
 			next, ok := at[s.name]
 			if s.kind != 'n' || !ok {
@@ -94,7 +101,7 @@ func (p path) in(data any) (any, bool) {
 			data = next
 		case []any:
 			if s.kind == '*' {
-				return p[i+1:].each(at), true
+				return p[i+1:].lookupEach(at), true
 			}
 			index := s.index
 			if index < 0 {
@@ -111,16 +118,18 @@ func (p path) in(data any) (any, bool) {
 	return data, true
 }
 
-// each finds what the path leads to in each of a list; lists in it become part
-// of the one.
-func (p path) each(list []any) []any {
+// lookupEach returns the values at the path in each element of a list. Lists of
+// nested wildcards are flattened into one.
+func (p path) lookupEach(list []any) []any {
 	out := []any{}
 	for _, one := range list {
-		v, ok := p.in(one)
+		v, ok := p.lookup(one)
 		if !ok {
 			continue
 		}
-		if inner, many := v.([]any); many && p.wild() {
+		// Without a wildcard in the rest, the list is the value itself and stays
+		// nested.
+		if inner, many := v.([]any); many && p.hasWildcard() {
 			out = append(out, inner...)
 			continue
 		}
@@ -129,7 +138,8 @@ func (p path) each(list []any) []any {
 	return out
 }
 
-func (p path) wild() bool {
+// hasWildcard reports whether the path has a wildcard.
+func (p path) hasWildcard() bool {
 	for _, s := range p {
 		if s.kind == '*' {
 			return true

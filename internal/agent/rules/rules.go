@@ -1,12 +1,17 @@
-// Package rules is a provider that needs no model: an agent whose answers follow
-// from rules that somebody wrote down. A file lists intents; the first that fits
-// what was said, or what was pressed, makes its calls, takes what it wants from
-// their results, and answers with a text and perhaps a surface. The same words
-// lead to the same answer.
+// Package rules is a provider without a model: an agent whose answers follow from
+// rules in a YAML file. The file lists intents. The first intent that matches a
+// message or an action makes its calls, takes values from their results, and
+// answers with a text and possibly a surface. The same conversation always leads to
+// the same answer.
 //
-// agent asks it as it asks a model, so calls pass the same limits, approvals and
-// pipeline; a2ui has the form of surfaces. It is also what the demonstrations
-// and the bank of packs run on. docs/talking.md says how rules are written.
+// Package agent asks it like a model, so its calls pass the same limits, approvals
+// and pipeline. app parses the rules of stored agents; the demonstrations and the
+// bank pack use them too. Package a2ui defines surfaces. docs/talking.md explains
+// how to write rules.
+//
+// Read the files in this order: rules.go (choose an intent and its next step),
+// step.go, list_step.go and number_steps.go (what steps do), template.go and
+// path.go (texts with placeholders), surface.go, then parse.go and parse_steps.go.
 package rules
 
 import (
@@ -21,40 +26,57 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// Rules are what a file says. They are read once and never changed.
+// Rules is a parsed file. It is never changed after Parse, so it is safe for
+// concurrent use. A small file:
+//
+//	intents:
+//	  - name: weather
+//	    match: 'weather in (?P<city>[a-z ]+)'
+//	    calls:
+//	      - tool: geo__find
+//	        arguments: {q: "{{city}}"}
+//	        take: {lat: "$.hits[0].lat"}
+//	    say: "{{city}} is at {{lat}}."
+//	fallback: "I know only the weather."
 type Rules struct {
 	intents  []intent
 	fallback template
 }
 
-// intent is something that people may want.
+// intent is one thing that people may ask for, and the steps that answer it.
 type intent struct {
-	name    string
-	match   []*regexp.Regexp
-	except  []*regexp.Regexp // what fits one of these is not meant, whatever match says
-	action  string           // the name of what is pressed; "" for none
-	context []string         // what comes with it, by name
-	steps   []step
-	answers []answer // the first that holds is given
-	failed  template
+	name           string
+	patterns       []*regexp.Regexp
+	exceptPatterns []*regexp.Regexp // a text that matches one of these does not match the intent
+	action         string           // the name of a surface's action that leads here; "" if none does
+	contextNames   []string         // members of the action's context that become variables
+	steps          []step
+	answers        []answer // the first whose condition is met is used; the last has none
+	failureText    template
 }
 
-// answer is what is said, and shown beside it.
+// answer is a text and the surface beside it. An intent can have several:
+//
+//	answers:
+//	  - when: "{{best}}"
+//	    say: "The best is {{best.title}}."
+//	    surface: {components: [{id: root, component: Text, text: "{{best.title}}"}]}
+//	  - say: "There is none."
 type answer struct {
 	cond     condition
-	say      template
-	surfaces []*surface // the first that can be shown is; none where words are enough
+	text     template
+	surfaces []*surfaceTemplate // the first that can be shown is used; may be empty
 }
 
-// Stream implements agent.Provider. What is to come next follows from the story
-// alone: the last thing that was said, and what came of the calls since.
+// Stream implements agent.Provider. It keeps no state between requests: the next
+// step follows from the last user message and the results of the calls after it.
 func (r *Rules) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.Piece, error] {
 	return func(yield func(agent.Piece, error) bool) {
 		if ctx.Err() != nil {
 			yield(agent.Piece{}, ctx.Err())
 			return
 		}
-		calls, text, shown := r.next(q)
+		calls, text, shown := r.nextReply(q)
 		for i := range calls {
 			if !yield(agent.Piece{Call: &calls[i]}, nil) {
 				return
@@ -68,92 +90,99 @@ func (r *Rules) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.Pie
 		if shown != nil && !yield(agent.Piece{Surface: shown}, nil) {
 			return
 		}
-		yield(agent.Piece{Usage: &agent.Usage{}}, nil) // nothing was paid for
+		yield(agent.Piece{Usage: &agent.Usage{}}, nil) // no model, no tokens
 	}
 }
 
-// next gives the calls to make now, or the answer.
-func (r *Rules) next(q agent.Request) ([]agent.Call, string, *a2ui.Surface) {
-	story, last := q.Messages, -1
-	for i, m := range slices.Backward(story) {
+// nextReply returns the calls to make now or, if there are none, the answer.
+func (r *Rules) nextReply(q agent.Request) ([]agent.Call, string, *a2ui.Surface) {
+	// Everything before the last user message is answered already.
+	conversation, last := q.Messages, -1
+	for i, m := range slices.Backward(conversation) {
 		if m.Role == agent.RoleUser {
 			last = i
 			break
 		}
 	}
-	vars := values{}
+	vars := variables{}
 	if last < 0 {
-		return nil, r.fallback.text(vars), nil
+		return nil, r.fallback.render(vars), nil
 	}
-	said := &story[last]
-	vars["message"], vars["speaker"] = said.Text, said.Name
-	in := r.meant(said, vars)
+	message := &conversation[last]
+	vars["message"], vars["speaker"] = message.Text, message.Name
+	in := r.findIntent(message, vars)
 	if in == nil {
-		return nil, r.fallback.text(vars), nil
+		return nil, r.fallback.render(vars), nil
 	}
-	calls, a := in.next(story[last+1:], vars)
+	calls, a := in.nextCalls(conversation[last+1:], vars)
 	switch {
 	case len(calls) > 0:
 		return calls, "", nil
 	case a == nil:
-		return nil, in.failed.text(vars), nil
+		return nil, in.failureText.render(vars), nil
 	}
-	text := a.say.text(vars)
+	text := a.text.render(vars)
+	// The last surface is shown in any case: it is the author's fallback.
 	for i, s := range a.surfaces {
-		shown := s.show(vars, idOf(s.name, story[:last+1]))
-		if i == len(a.surfaces)-1 || shown != nil && hosted(shown, q) {
+		shown := s.render(vars, surfaceID(s.name, conversation[:last+1]))
+		if i == len(a.surfaces)-1 || shown != nil && canShowApps(shown, q) {
 			return nil, text, shown
 		}
 	}
 	return nil, text, nil
 }
 
-// meant gives the intent that a message is for, and notes what it names. What
-// was pressed leads to the intent of its name; where there is none, its words
-// are read like any.
-func (r *Rules) meant(said *agent.Message, vars values) *intent {
-	if act := said.Action; act != nil {
+// findIntent returns the intent of a message and sets the variables that it names.
+// An action leads to the intent with its name. If there is none, the action's
+// description is matched like any text. It returns nil if no intent matches.
+func (r *Rules) findIntent(message *agent.Message, vars variables) *intent {
+	// Actions come first: their name is exact, and their text is only a
+	// description.
+	if act := message.Action; act != nil {
 		for i := range r.intents {
 			if in := &r.intents[i]; in.action != "" && in.action == act.Name {
-				in.pressed(act.Context, vars)
+				in.readActionContext(act.Context, vars)
 				return in
 			}
 		}
 	}
 	for i := range r.intents {
-		if in := &r.intents[i]; in.fits(said.Text, vars) {
+		if in := &r.intents[i]; in.matchText(message.Text, vars) {
 			return in
 		}
 	}
 	return nil
 }
 
-// pressed notes those members of an action's context that the intent names.
-func (in *intent) pressed(context json.RawMessage, vars values) {
-	members, _ := decode(context).(map[string]any)
-	for _, name := range in.context {
+// readActionContext sets variables from those members of an action's context that
+// the intent lists. Others are ignored: the context comes from a client.
+func (in *intent) readActionContext(context json.RawMessage, vars variables) {
+	members, _ := decodeJSON(context).(map[string]any)
+	for _, name := range in.contextNames {
 		if v, ok := members[name]; ok && v != nil && v != "" {
 			vars[name] = v
 		}
 	}
 }
 
-// fits says whether the intent is meant, and notes what its pattern names.
-func (in *intent) fits(said string, vars values) bool {
-	if slices.ContainsFunc(in.except, func(re *regexp.Regexp) bool { return re.MatchString(said) }) {
+// matchText reports whether a text matches the intent, and sets the variables that
+// the pattern's groups name.
+func (in *intent) matchText(message string, vars variables) bool {
+	if slices.ContainsFunc(in.exceptPatterns, func(re *regexp.Regexp) bool { return re.MatchString(message) }) {
 		return false
 	}
-	for _, re := range in.match {
-		if groups := re.FindStringSubmatch(said); groups != nil {
-			note(vars, re, groups)
+	for _, re := range in.patterns {
+		if groups := re.FindStringSubmatch(message); groups != nil {
+			setGroups(vars, re, groups)
 			return true
 		}
 	}
 	return false
 }
 
-// note keeps what the groups of a pattern found under their names.
-func note(vars values, re *regexp.Regexp, groups []string) {
+// setGroups sets variables from the named groups of a match. Groups that matched
+// nothing stay unset.
+func setGroups(vars variables, re *regexp.Regexp, groups []string) {
 	for i, name := range re.SubexpNames() {
 		if name != "" && groups[i] != "" {
 			vars[name] = strings.TrimSpace(groups[i])
@@ -161,32 +190,38 @@ func note(vars values, re *regexp.Regexp, groups []string) {
 	}
 }
 
-// next walks through the steps with the results that there are. It gives calls to
-// make, or the answer; neither where a call failed that must not.
-func (in *intent) next(since []agent.Message, vars values) ([]agent.Call, *answer) {
-	results := made(since)
+// nextCalls executes the steps with the results that exist so far. It returns the
+// calls to make next, or the answer. It returns neither if a call failed whose step
+// does not allow that.
+//
+// Every request executes the steps from the start, and the n-th call takes the n-th
+// result. That works because steps depend on nothing but variables.
+func (in *intent) nextCalls(since []agent.Message, vars variables) ([]agent.Call, *answer) {
+	results := orderResults(since)
 	var now []agent.Call
 	for i := range in.steps {
 		s := &in.steps[i]
-		if len(now) > 0 && !s.also {
-			return now, nil // the rest follows from what these say
+		if len(now) > 0 && !s.isParallel {
+			return now, nil // later steps may depend on these results
 		}
-		if !s.cond.holds(vars) {
+		if !s.cond.isMet(vars) {
 			continue
 		}
 		if s.tool == "" {
-			s.do.work(vars)
+			s.local.apply(vars)
 			continue
 		}
 		if len(results) == 0 {
-			now = append(now, s.call(vars))
+			now = append(now, s.newCall(vars))
 			continue
 		}
 		res := results[0]
 		results = results[1:]
+		// A failed call may carry the error on, or ends the intent with its failure
+		// text.
 		switch {
 		case !res.IsError:
-			s.learn(res, vars)
+			s.readResult(res, vars)
 		case s.mayFail:
 			vars["error"] = res.Text
 		default:
@@ -198,15 +233,16 @@ func (in *intent) next(since []agent.Message, vars values) ([]agent.Call, *answe
 		return now, nil
 	}
 	for i := range in.answers {
-		if a := &in.answers[i]; a.cond.holds(vars) {
+		if a := &in.answers[i]; a.cond.isMet(vars) {
 			return nil, a
 		}
 	}
-	return nil, &in.answers[len(in.answers)-1] // which has no condition
+	return nil, &in.answers[len(in.answers)-1] // it has no condition: parseAnswers checks that
 }
 
-// made gives the results of the calls since, in the order of the calls.
-func made(since []agent.Message) []agent.Result {
+// orderResults returns the results of calls in the order of the calls. A call
+// without a result is skipped.
+func orderResults(since []agent.Message) []agent.Result {
 	byID := map[string]agent.Result{}
 	for _, m := range since {
 		for _, res := range m.Results {

@@ -313,8 +313,8 @@ func TestPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := "-"
-		if v, ok := p.in(data); ok {
-			got = textOf(v)
+		if v, ok := p.lookup(data); ok {
+			got = toText(v)
 		}
 		if got != want {
 			t.Errorf("%s gives %s, not %s", path, got, want)
@@ -325,11 +325,11 @@ func TestPaths(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"12": "12", "1,234.5": "1234.5", "-3.9": "-3.9", "1e3": "1000", "many": "many", "NaN": "NaN", "inf": "inf"} {
-		if got := fmt.Sprint(number(text, false)); got != want {
+		if got := fmt.Sprint(parseNumber(text, false)); got != want {
 			t.Errorf("%q is %s", text, got)
 		}
 	}
-	if got := fmt.Sprint(number("-3.9", true)); got != "-3" {
+	if got := fmt.Sprint(parseNumber("-3.9", true)); got != "-3" {
 		t.Errorf("-3.9 as an integer is %s", got)
 	}
 }
@@ -353,7 +353,7 @@ func FuzzParse(f *testing.F) {
 		}
 		story := []agent.Message{{Role: agent.RoleUser, Text: said}}
 		for range maxSteps + 1 {
-			calls, answer, shown := r.next(agent.Request{Messages: story})
+			calls, answer, shown := r.nextReply(agent.Request{Messages: story})
 			if len(calls) == 0 {
 				_ = answer
 				if shown != nil && (shown.ID == "" || len(shown.Data) > 0 && shown.Data[0] != '{') {

@@ -8,98 +8,110 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// step is a call and what is taken from its result, or work on what is known.
+// step is a tool call with the values taken from its result, or a local step:
+//
+//   - tool: sky__now
+//     arguments: {lat: "{{lat}}"}
+//     find: 'it is (?P<sky>\w+)'
+//     take: {highs: "$.days[*].high"}
 type step struct {
-	cond condition
-	do   worker // where it is no call
+	cond  condition
+	local localStep // nil for a call
 
-	tool    string
-	args    value
-	also    bool   // made together with the one before
-	mayFail bool   // what follows is done all the same, and knows the error
-	as      string // the name of what the result says
-	take    []taken
-	find    []*regexp.Regexp // groups name what is found in the text
+	tool        string
+	args        valueTemplate
+	isParallel  bool   // made together with the call before it
+	mayFail     bool   // if the call fails, the next steps run and {{error}} is set
+	resultName  string // variable for the result's text; "" for none
+	extractions []extraction
+	searches    []*regexp.Regexp // their named groups are searched in the result's text
 }
 
-// worker makes known what follows from what is known. It has no other effect.
-type worker interface{ work(vars values) }
+// localStep computes variables from variables. It has no other effect.
+type localStep interface{ apply(vars variables) }
 
-// taken is a value by its path.
-type taken struct {
+// extraction is a variable and the path of its value in a result.
+type extraction struct {
 	name string
 	path path
 }
 
-// condition holds where all of the one are known and not empty, and none of the
-// other is.
+// condition is met if every text in when, and no text in unless, renders to
+// something. It belongs to a step or an answer:
+//
+//	when: "{{city}}"
+//	unless: ["{{lat}}", "{{lon}}"]
 type condition struct{ when, unless []template }
 
-func (c *condition) holds(vars values) bool {
+// isMet reports whether the condition is met. An empty condition always is.
+func (c *condition) isMet(vars variables) bool {
 	for _, t := range c.when {
-		if t.text(vars) == "" {
+		if t.render(vars) == "" {
 			return false
 		}
 	}
 	for _, t := range c.unless {
-		if t.text(vars) != "" {
+		if t.render(vars) != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// call is the call of a step.
-func (s *step) call(vars values) agent.Call {
-	arguments, err := json.Marshal(s.args.fill(vars))
+// newCall returns the tool call of a step. Package agent sets its id.
+func (s *step) newCall(vars variables) agent.Call {
+	arguments, err := json.Marshal(s.args.render(vars))
 	if err != nil {
 		arguments = []byte("{}")
 	}
 	return agent.Call{Name: s.tool, Arguments: arguments}
 }
 
-// learn takes from a result what the step wants.
-func (s *step) learn(res agent.Result, vars values) {
+// readResult sets the variables that the step takes from a result. Values that the
+// result does not have stay unset.
+func (s *step) readResult(res agent.Result, vars variables) {
 	vars["result"] = res.Text
-	if s.as != "" {
-		vars[s.as] = res.Text
+	if s.resultName != "" {
+		vars[s.resultName] = res.Text
 	}
-	search(s.find, res.Text, vars)
-	if len(s.take) == 0 {
+	searchText(s.searches, res.Text, vars)
+	if len(s.extractions) == 0 {
 		return
 	}
-	data := dataOf(res)
-	for _, t := range s.take {
-		if v, ok := t.path.in(data); ok {
+	data := resultData(res)
+	for _, t := range s.extractions {
+		if v, ok := t.path.lookup(data); ok {
 			vars[t.name] = v
 		}
 	}
 }
 
-// search notes what patterns find in a text, each at its first place.
-func search(find []*regexp.Regexp, text string, vars values) {
+// searchText sets variables from the first match of each pattern in a text.
+func searchText(find []*regexp.Regexp, text string, vars variables) {
 	for _, re := range find {
 		if groups := re.FindStringSubmatch(text); groups != nil {
-			note(vars, re, groups)
+			setGroups(vars, re, groups)
 		}
 	}
 }
 
-// dataOf is a result as data: what it has as such, or its text where that is
-// JSON.
-func dataOf(res agent.Result) any {
+// resultData returns a result as decoded JSON: its structured content or, without
+// one, its text if that is JSON.
+func resultData(res agent.Result) any {
 	var content struct {
 		Structured json.RawMessage `json:"structuredContent"`
 	}
 	text := []byte(res.Text)
+	// The structured content has types; the text may be a rendering for people.
 	if json.Unmarshal(res.Content, &content) == nil && len(content.Structured) > 0 {
 		text = content.Structured
 	}
-	return decode(text)
+	return decodeJSON(text)
 }
 
-// decode reads JSON, numbers as they are written; nil where it is none.
-func decode(text []byte) any {
+// decodeJSON decodes JSON and keeps numbers as they are written, so that large ids
+// are not rounded. It returns nil if the text is not JSON.
+func decodeJSON(text []byte) any {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -109,20 +121,27 @@ func decode(text []byte) any {
 	return v
 }
 
-// finder looks into a text that is known.
-type finder struct {
-	in   template
-	find []*regexp.Regexp
+// searchStep searches a text for patterns whose groups name variables:
+//
+//   - in: "{{message}}"
+//     find: 'for (?P<days>\d+) days'
+type searchStep struct {
+	source   template
+	patterns []*regexp.Regexp
 }
 
-func (f *finder) work(vars values) { search(f.find, f.in.text(vars), vars) }
+// apply implements localStep.
+func (f *searchStep) apply(vars variables) { searchText(f.patterns, f.source.render(vars), vars) }
 
-// setter gives names to values. What has no value stays unknown.
-type setter []member
+// setStep assigns values to variables. A variable without a value stays as it is:
+//
+//   - set: {query: "{{city}}, {{country}}"}
+type setStep []member
 
-func (s setter) work(vars values) {
+// apply implements localStep.
+func (s setStep) apply(vars variables) {
 	for _, m := range s {
-		if v := m.value.fill(vars); v != nil {
+		if v := m.value.render(vars); v != nil {
 			vars[m.name] = v
 		}
 	}

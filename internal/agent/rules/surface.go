@@ -15,24 +15,29 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
-// surface is one that is filled in when it is shown.
-type surface struct {
-	name string // of its kind: what an id begins with
-	with []member
-	body value
+// surfaceTemplate is a surface with placeholders. Rules write it out or name a
+// bundled one, and can give it more variables:
+//
+//	surface: bank/transfer
+//	with: {amount: "{{amount|number}}"}
+type surfaceTemplate struct {
+	name      string // kind of the surface; ids of rendered surfaces start with it
+	extraVars []member
+	body      valueTemplate
 }
 
-// show fills a surface in. nil: it cannot be written, which no file that was
-// taken leads to.
-func (s *surface) show(vars values, id string) *a2ui.Surface {
+// render fills in the placeholders and returns the surface. It returns nil if the
+// result is not a surface, which cannot happen with rules that Parse accepted.
+func (s *surfaceTemplate) render(vars variables, id string) *a2ui.Surface {
+	// Variables of with hide those of the intent, even if they have no value.
 	own := maps.Clone(vars)
-	for _, m := range s.with {
+	for _, m := range s.extraVars {
 		delete(own, m.name)
-		if v := m.value.fill(vars); v != nil {
+		if v := m.value.render(vars); v != nil {
 			own[m.name] = v
 		}
 	}
-	text, err := json.Marshal(s.body.fill(own))
+	text, err := json.Marshal(s.body.render(own))
 	if err != nil {
 		return nil
 	}
@@ -44,9 +49,9 @@ func (s *surface) show(vars values, id string) *a2ui.Surface {
 	return out
 }
 
-// hosted says whether the Apps in a surface can be shown: whoever listens does
-// that, and the tools that bring them are ones that the agent has.
-func hosted(s *a2ui.Surface, q agent.Request) bool {
+// canShowApps reports whether the App views in a surface can be shown: the listener
+// can show App views, and the agent has the tools to which they belong.
+func canShowApps(s *a2ui.Surface, q agent.Request) bool {
 	for _, text := range s.Components {
 		var c struct {
 			Component   string `json:"component"`
@@ -64,16 +69,17 @@ func hosted(s *a2ui.Surface, q agent.Request) bool {
 	return true
 }
 
-// idOf is what a surface is called: the same as the one that was acted on, where
-// that is of the same kind, so that it takes its place; else a name that no other
-// answer to the story has.
-func idOf(name string, story []agent.Message) string {
-	last := story[len(story)-1]
+// surfaceID returns the id of a new surface. If the last message is an action on a
+// surface of the same kind, it is the id of that surface, which the new one then
+// replaces. Otherwise it is derived from the conversation, so that another answer
+// gets another id, and the same conversation the same.
+func surfaceID(name string, conversation []agent.Message) string {
+	last := conversation[len(conversation)-1]
 	if last.Action != nil && strings.HasPrefix(last.Action.Surface, name+"-") {
 		return last.Action.Surface
 	}
 	h := sha256.New()
-	for _, m := range story {
+	for _, m := range conversation {
 		text, err := json.Marshal(m)
 		if err == nil {
 			_, _ = h.Write(text)
@@ -82,71 +88,74 @@ func idOf(name string, story []agent.Message) string {
 	return name + "-" + hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// surfaces reads one surface, or several of which the first that can be shown is
-// meant.
-func (r *reader) surfaces(n, with *yaml.Node, known []string) []*surface {
+// parseSurfaces parses one surface or a list, of which the first that can be shown
+// is used.
+func (r *rulesParser) parseSurfaces(n, with *yaml.Node, known []string) []*surfaceTemplate {
 	list := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
-		if list = r.list(n, "surface", maxSteps); len(list) == 0 {
-			r.fault(n, "surface is one, or a list of which the first that can be shown is")
+		if list = r.parseList(n, "surface", maxSteps); len(list) == 0 {
+			r.addProblem(n, "surface is one, or a list of which the first that can be shown is")
 		}
 	}
-	out := make([]*surface, 0, len(list))
+	out := make([]*surfaceTemplate, 0, len(list))
 	for _, one := range list {
-		out = append(out, r.surface(one, with, known))
+		out = append(out, r.parseSurface(one, with, known))
 	}
 	return out
 }
 
-// surface reads a surface: the name of one that comes with the program, or one
-// that is written out. It may use what is known, and what with gives it.
-func (r *reader) surface(n, with *yaml.Node, known []string) *surface {
-	s := &surface{name: "surface"}
+// parseSurface parses a surface: the name of a bundled one, or components and data.
+// It may use the known variables and those that with defines.
+func (r *rulesParser) parseSurface(n, with *yaml.Node, known []string) *surfaceTemplate {
+	s := &surfaceTemplate{name: "surface"}
 	if with != nil {
-		s.with = r.members(with, "with", known)
+		s.extraVars = r.parseMembers(with, "with", known)
 		known = slices.Clone(known)
-		for _, m := range s.with {
+		for _, m := range s.extraVars {
 			known = append(known, m.name)
 		}
 	}
 	body, from := n, r
 	if n.Kind == yaml.ScalarNode {
-		if body, from = r.named(n); body == nil {
+		if body, from = r.readBundledSurface(n); body == nil {
 			return s
 		}
 		_, s.name, _ = strings.Cut(n.Value, "/")
 	}
-	s.body = from.value(body, known, 0)
+	s.body = from.parseValue(body, known, 0)
 	if from != r && len(from.problems) > 0 {
-		r.fault(n, "the surface %q: %s", clip(n.Value), strings.Join(from.problems, "; "))
+		r.addProblem(n, "the surface %q: %s", truncateText(n.Value), strings.Join(from.problems, "; "))
 	}
 	if s.body.kind != 'o' {
-		r.fault(n, "a surface has components and data, or is the name of one that comes with the program")
+		r.addProblem(n, "a surface has components and data, or is the name of one that comes with the program")
 		return s
 	}
-	if id := s.body.member("id"); id != nil && id.kind == 't' {
-		s.name = id.text.text(nil)
+	// The id of the file names the kind; surfaceID makes the real id.
+	if id := s.body.findMember("id"); id != nil && id.kind == 't' {
+		s.name = id.text.render(nil)
 	}
-	if c := s.body.member("components"); c == nil || c.kind != 'l' {
-		r.fault(n, "a surface has components: a list, each with id and component")
+	if c := s.body.findMember("components"); c == nil || c.kind != 'l' {
+		r.addProblem(n, "a surface has components: a list, each with id and component")
 	}
-	if d := s.body.member("data"); d != nil && d.kind != 'o' {
-		r.fault(n, "the data of a surface are names and values")
+	if d := s.body.findMember("data"); d != nil && d.kind != 'o' {
+		r.addProblem(n, "the data of a surface are names and values")
 	}
-	// What no value can mend is found now. Ids are written out, so they are there.
-	if shown := s.show(values{}, "x"); shown != nil && len(r.problems) == 0 {
+	// Report now what no values can repair. Component ids have no placeholders, so
+	// missing ones are visible without values.
+	if shown := s.render(variables{}, "x"); shown != nil && len(r.problems) == 0 {
 		if err := shown.Fault(shown.Check(nil), a2ui.Broken); err != nil {
-			r.fault(n, "it cannot be drawn: %s", strings.TrimPrefix(err.Error(), `the surface "x": `))
+			r.addProblem(n, "it cannot be drawn: %s", strings.TrimPrefix(err.Error(), `the surface "x": `))
 		}
 	}
 	return s
 }
 
-// named reads a surface that comes with the program, with a reader of its own:
-// lines are those of its file.
-func (r *reader) named(n *yaml.Node) (*yaml.Node, *reader) {
-	unknown := func() (*yaml.Node, *reader) {
-		r.fault(n, "no surface %q comes with the program; write it out, or name one of %s", clip(n.Value), strings.Join(r.there(), ", "))
+// readBundledSurface reads a bundled surface. It returns the root node, and a
+// parser of its own because the line numbers are those of another file. Both are
+// nil if there is no such surface.
+func (r *rulesParser) readBundledSurface(n *yaml.Node) (*yaml.Node, *rulesParser) {
+	unknown := func() (*yaml.Node, *rulesParser) {
+		r.addProblem(n, "no surface %q comes with the program; write it out, or name one of %s", truncateText(n.Value), strings.Join(r.listBundledSurfaces(), ", "))
 		return nil, nil
 	}
 	if r.templates == nil {
@@ -159,14 +168,15 @@ func (r *reader) named(n *yaml.Node) (*yaml.Node, *reader) {
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) == 0 {
-		r.fault(n, "the surface %q cannot be read", clip(n.Value))
+		r.addProblem(n, "the surface %q cannot be read", truncateText(n.Value))
 		return nil, nil
 	}
-	return doc.Content[0], &reader{}
+	return doc.Content[0], &rulesParser{}
 }
 
-// there lists the surfaces that come with the program.
-func (r *reader) there() []string {
+// listBundledSurfaces returns the names of the bundled surfaces, for an error
+// message.
+func (r *rulesParser) listBundledSurfaces() []string {
 	if r.templates == nil {
 		return []string{"none"}
 	}

@@ -130,7 +130,7 @@ func TestSteps(t *testing.T) {
 			with := &tools{answers: map[string]agent.Result{"geo__find": {Text: list}, "sky__now": c.place}}
 			story := []agent.Message{{Role: agent.RoleUser, Text: c.said, Action: c.action}}
 			var asked string
-			calls, text, shown := r.next(agent.Request{Messages: story})
+			calls, text, shown := r.nextReply(agent.Request{Messages: story})
 			for len(calls) > 0 {
 				m, res := agent.Message{Role: agent.RoleAssistant}, agent.Message{Role: agent.RoleTool}
 				for i, one := range calls {
@@ -143,7 +143,7 @@ func TestSteps(t *testing.T) {
 					m.Calls, res.Results = append(m.Calls, one), append(res.Results, result)
 				}
 				story = append(story, m, res)
-				calls, text, shown = r.next(agent.Request{Messages: story})
+				calls, text, shown = r.nextReply(agent.Request{Messages: story})
 			}
 			if c.asked != "" {
 				c.asked = `{"query":"` + c.asked + `"}`
@@ -173,7 +173,7 @@ func TestSurfaces(t *testing.T) {
 			id := fmt.Sprint("call", len(story), i)
 			story = append(story, agent.Message{Role: agent.RoleAssistant, Calls: []agent.Call{{ID: id}}}, agent.Message{Role: agent.RoleTool, Results: []agent.Result{{CallID: id, Text: text}}})
 		}
-		_, _, shown := r.next(agent.Request{Messages: story})
+		_, _, shown := r.nextReply(agent.Request{Messages: story})
 		if shown == nil {
 			t.Fatal("there is no surface")
 		}
@@ -233,7 +233,7 @@ fallback: hm
 		"the tool of another server": {true, []agent.Tool{{Server: "other", Own: "show", View: "ui://a/b"}}, false},
 		"the tool has no page":       {true, []agent.Tool{{Server: "map", Own: "show"}}, false},
 	} {
-		_, _, shown := r.next(agent.Request{Messages: []agent.Message{{Role: agent.RoleUser, Text: "show"}}, Apps: c.apps, Tools: c.tools})
+		_, _, shown := r.nextReply(agent.Request{Messages: []agent.Message{{Role: agent.RoleUser, Text: "show"}}, Apps: c.apps, Tools: c.tools})
 		want := `{"component":"Text","id":"root","text":"words"}`
 		if c.frame {
 			want = `{"component":"mcp:AppFrame","id":"root","resourceUri":"ui://a/b","server":"map","toolInput":{"far":7,"high":1.5,"low":0.5},"toolName":"show"}`
@@ -249,7 +249,7 @@ func TestThousands(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "0": "0", "12": "12", "123": "123", "1234": "1,234", "-123": "-123", "-1234.5": "-1,234.5", "+123456": "+123,456", "1234567.8901": "1,234,567.8901", ".5": ".5", "1e9": "1e9", "1,234": "1,234", "words": "words",
 	} {
-		if got := thousands(in); got != want {
+		if got := formatThousands(in); got != want {
 			t.Errorf("%q is written %q, not %q", in, got, want)
 		}
 	}
@@ -287,31 +287,31 @@ func TestListsKeepWhatTheyHave(t *testing.T) {
 		for i, n := range names {
 			items[i] = map[string]any{"id": json.Number(fmt.Sprint(i)), "name": n, "n": json.Number(fmt.Sprint(rapid.IntRange(-3, 3).Draw(t, "n")))}
 		}
-		l := &lister{
-			from: template{{name: "items"}}, sort: "n", last: rapid.Bool().Draw(t, "last"), limit: rapid.IntRange(0, 5).Draw(t, "limit"),
-			prefer: []member{{"id", value{kind: 't', text: template{{name: "id"}}}}}, as: "all", first: "first", rest: "rest",
+		l := &listStep{
+			source: template{{name: "items"}}, sortKey: "n", isDescending: rapid.Bool().Draw(t, "last"), limit: rapid.IntRange(0, 5).Draw(t, "limit"),
+			prefer: []member{{"id", valueTemplate{kind: 't', text: template{{name: "id"}}}}}, listName: "all", firstName: "first", restName: "rest",
 		}
 		if rapid.Bool().Draw(t, "words") {
-			l.words = &wording{of: template{{name: "said"}}, in: "name", as: "shared"}
+			l.wordMatch = &wordMatch{text: template{{name: "said"}}, memberName: "name", sharedName: "shared"}
 		}
-		vars := values{"items": items, "said": rapid.SampledFrom([]string{"tesco extra", "costa", "IMMER", "x"}).Draw(t, "said"), "first": "old", "rest": "old"}
+		vars := variables{"items": items, "said": rapid.SampledFrom([]string{"tesco extra", "costa", "IMMER", "x"}).Draw(t, "said"), "first": "old", "rest": "old"}
 		if rapid.Bool().Draw(t, "prefers") {
 			vars["id"] = fmt.Sprint(rapid.IntRange(0, 12).Draw(t, "id"))
 		}
 		if rapid.Bool().Draw(t, "filters") {
-			l.where = []member{{"name", value{kind: 't', text: template{{literal: "Tesco"}}}}}
+			l.where = []member{{"name", valueTemplate{kind: 't', text: template{{literal: "Tesco"}}}}}
 		}
-		l.work(vars)
-		if l.where != nil && slices.ContainsFunc(listOf(vars["all"]), func(x any) bool { return memberOf(x, "name") != "Tesco" }) {
+		l.apply(vars)
+		if l.where != nil && slices.ContainsFunc(toList(vars["all"]), func(x any) bool { return memberValue(x, "name") != "Tesco" }) {
 			t.Fatalf("%v", vars["all"])
 		}
-		all := listOf(vars["all"])
+		all := toList(vars["all"])
 		if l.limit > 0 && len(all) > l.limit {
 			t.Fatalf("%d of %d", len(all), l.limit)
 		}
 		var joined []any
 		if vars["first"] != nil {
-			joined = append([]any{vars["first"]}, listOf(vars["rest"])...)
+			joined = append([]any{vars["first"]}, toList(vars["rest"])...)
 		}
 		if !cmp.Equal(all, joined) {
 			t.Fatalf("%v is not %v", joined, all)
@@ -321,8 +321,8 @@ func TestListsKeepWhatTheyHave(t *testing.T) {
 				t.Fatalf("%v comes from nowhere", one)
 			}
 			if i > 1 { // the one before it is none that was preferred
-				n := compare(memberOf(all[i-1], "n"), memberOf(one, "n"))
-				if n > 0 && !l.last || n < 0 && l.last {
+				n := compareValues(memberValue(all[i-1], "n"), memberValue(one, "n"))
+				if n > 0 && !l.isDescending || n < 0 && l.isDescending {
 					t.Fatalf("%v is out of order", all)
 				}
 			}

@@ -11,60 +11,63 @@ import (
 	"time"
 )
 
-// values are what is known while an intent is worked on.
-type values map[string]any
+// variables holds the values that are known while an intent is answered. They are
+// texts, or decoded JSON with numbers as json.Number.
+type variables map[string]any
 
-// template is a text with {{name}}, or {{name|as}}, in it.
-type template []piece
+// template is a text with placeholders: {{name}} or {{name|format}}.
+type template []templatePart
 
-// piece is plain text, or a placeholder.
-type piece struct {
+// templatePart is literal text or a placeholder.
+type templatePart struct {
 	literal string
-	name    string // "" for plain text
-	path    path   // into what has the name
-	as      string
+	name    string // of the variable; "" for literal text
+	path    path   // into the variable's value
+	format  string
 }
 
+// placeholderPattern finds placeholders; placeholderContent splits their inside
+// into the variable, the path into its value, and the format.
 var (
-	placeholder = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
-	inside      = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*|\[-?[0-9]+\])*)\s*(?:\|\s*([a-z]+)\s*)?$`)
+	placeholderPattern = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
+	placeholderContent = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*|\[-?[0-9]+\])*)\s*(?:\|\s*([a-z]+)\s*)?$`)
 )
 
-// forms are what may stand behind the bar.
-func forms() []string {
+// formatNames returns the formats that a placeholder may have behind the bar.
+func formatNames() []string {
 	return []string{"text", "number", "integer", "lower", "upper", "json", "list", "count", "day", "thousands", "money"}
 }
 
-// parseTemplate reads a text with placeholders.
+// parseTemplate parses a text with placeholders.
 func parseTemplate(text string) (template, error) {
 	var t template
 	rest := 0
-	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range placeholderPattern.FindAllStringSubmatchIndex(text, -1) {
 		if at[0] > rest {
-			t = append(t, piece{literal: text[rest:at[0]]})
+			t = append(t, templatePart{literal: text[rest:at[0]]})
 		}
 		rest = at[1]
-		parts := inside.FindStringSubmatch(text[at[2]:at[3]])
+		parts := placeholderContent.FindStringSubmatch(text[at[2]:at[3]])
 		if parts == nil {
-			return nil, fmt.Errorf("%q is no placeholder: write {{name}}, {{name.member}} or {{name|%s}}", clip(text[at[0]:at[1]]), strings.Join(forms(), " or "))
+			return nil, fmt.Errorf("%q is no placeholder: write {{name}}, {{name.member}} or {{name|%s}}", truncateText(text[at[0]:at[1]]), strings.Join(formatNames(), " or "))
 		}
-		if parts[3] != "" && !slices.Contains(forms(), parts[3]) {
-			return nil, fmt.Errorf("%q: behind the bar stands one of %s", clip(text[at[0]:at[1]]), strings.Join(forms(), ", "))
+		if parts[3] != "" && !slices.Contains(formatNames(), parts[3]) {
+			return nil, fmt.Errorf("%q: behind the bar stands one of %s", truncateText(text[at[0]:at[1]]), strings.Join(formatNames(), ", "))
 		}
 		way, err := parsePath("$" + parts[2])
 		if err != nil {
 			return nil, err
 		}
-		t = append(t, piece{name: parts[1], path: way, as: parts[3]})
+		t = append(t, templatePart{name: parts[1], path: way, format: parts[3]})
 	}
 	if rest < len(text) {
-		t = append(t, piece{literal: text[rest:]})
+		t = append(t, templatePart{literal: text[rest:]})
 	}
 	return t, nil
 }
 
-// names gives what the template wants to know.
-func (t template) names() []string {
+// variableNames returns the variables that the template uses.
+func (t template) variableNames() []string {
 	var out []string
 	for _, p := range t {
 		if p.name != "" {
@@ -74,49 +77,51 @@ func (t template) names() []string {
 	return out
 }
 
-// text writes the template out. What is not known is nothing.
-func (t template) text(vars values) string {
+// render returns the text. An unknown variable renders to nothing.
+func (t template) render(vars variables) string {
 	var b strings.Builder
 	for _, p := range t {
 		if p.name == "" {
 			b.WriteString(p.literal)
 			continue
 		}
-		b.WriteString(textOf(p.of(vars)))
+		b.WriteString(toText(p.resolve(vars)))
 	}
 	return b.String()
 }
 
-// value is the same, but a template that is one placeholder keeps the type of
-// what it stands for.
-func (t template) value(vars values) any {
+// renderValue is like render, but a template that is a single placeholder keeps the
+// type of its value, so that a number stays a number in arguments. It returns nil
+// if that value is unknown.
+func (t template) renderValue(vars variables) any {
 	if len(t) == 1 && t[0].name != "" {
-		return t[0].of(vars)
+		return t[0].resolve(vars)
 	}
-	return t.text(vars)
+	return t.render(vars)
 }
 
-// of gives what a placeholder stands for, in the form that it asks for.
-func (p piece) of(vars values) any {
+// resolve returns the value of a placeholder in its format; nil if it is unknown.
+func (p templatePart) resolve(vars variables) any {
 	v, known := vars[p.name]
 	if known {
-		v, known = p.path.in(v)
+		v, known = p.path.lookup(v)
 	}
 	if !known {
-		if p.as == "count" {
+		// An unknown list has no elements.
+		if p.format == "count" {
 			return json.Number("0")
 		}
 		return nil
 	}
-	switch p.as {
+	switch p.format {
 	case "text":
-		return textOf(v)
+		return toText(v)
 	case "number", "integer":
-		return number(textOf(v), p.as == "integer")
+		return parseNumber(toText(v), p.format == "integer")
 	case "lower":
-		return strings.ToLower(textOf(v))
+		return strings.ToLower(toText(v))
 	case "upper":
-		return strings.ToUpper(textOf(v))
+		return strings.ToUpper(toText(v))
 	case "json":
 		out, err := json.Marshal(v)
 		if err != nil {
@@ -125,37 +130,38 @@ func (p piece) of(vars values) any {
 		return string(out)
 	case "list":
 		var lines []string
-		for _, one := range listOf(v) {
-			lines = append(lines, "- "+textOf(one))
+		for _, one := range toList(v) {
+			lines = append(lines, "- "+toText(one))
 		}
 		return strings.Join(lines, "\n")
 	case "count":
-		return json.Number(strconv.Itoa(len(listOf(v))))
+		return json.Number(strconv.Itoa(len(toList(v))))
 	case "day":
-		return dayOf(textOf(v))
+		return formatDay(toText(v))
 	case "thousands":
-		return thousands(textOf(v))
+		return formatThousands(toText(v))
 	case "money":
-		return money(v)
+		return formatMoney(v)
 	}
 	return v
 }
 
-// number reads a number as people write it: 1,234.5 too. What is none stays text:
-// the tool says what it wants.
-func number(text string, whole bool) any {
+// parseNumber parses a number as people write it, such as 1,234.5. Anything else
+// stays text: the tool then says which value it requires.
+func parseNumber(text string, isInteger bool) any {
 	f, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(text), ",", ""), 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 		return text
 	}
-	if whole {
+	if isInteger {
 		f = math.Trunc(f)
 	}
 	return json.Number(strconv.FormatFloat(f, 'f', -1, 64))
 }
 
-// dayOf writes a date for people; what is none stays as it is.
-func dayOf(text string) string {
+// formatDay returns a date or timestamp as month and day, such as Jan 2. Anything
+// else stays as it is.
+func formatDay(text string) string {
 	date, _, _ := strings.Cut(text, "T")
 	t, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -164,10 +170,10 @@ func dayOf(text string) string {
 	return t.Format("Jan 2")
 }
 
-// thousands writes a number with a comma before every third digit; what is none
-// stays as it is.
-func thousands(text string) string {
-	if !plain.MatchString(text) {
+// formatThousands inserts a comma before every third digit of a number. Anything
+// else stays as it is.
+func formatThousands(text string) string {
+	if !plainPattern.MatchString(text) {
 		return text
 	}
 	whole, part, point := strings.Cut(text, ".")
@@ -181,10 +187,10 @@ func thousands(text string) string {
 	return whole
 }
 
-// money writes an object with an amount and a currency, by its code of three letters,
-// as people write it. What has no currency is its amount alone.
-func money(v any) string {
-	amount, currency := thousands(textOf(memberOf(v, "amount"))), textOf(memberOf(v, "currency"))
+// formatMoney formats an object with an amount and a currency code, such as
+// $1,234.50. Without a currency it returns the amount alone.
+func formatMoney(v any) string {
+	amount, currency := formatThousands(toText(memberValue(v, "amount"))), toText(memberValue(v, "currency"))
 	sign, ok := map[string]string{"EUR": "€", "GBP": "£", "JPY": "¥", "USD": "$"}[currency]
 	switch {
 	case amount == "" || currency == "":
@@ -197,7 +203,8 @@ func money(v any) string {
 	return sign + amount
 }
 
-func listOf(v any) []any {
+// toList returns a value as a list: itself, one element, or none for nil.
+func toList(v any) []any {
 	switch v := v.(type) {
 	case nil:
 		return nil
@@ -207,8 +214,8 @@ func listOf(v any) []any {
 	return []any{v}
 }
 
-// textOf writes a value for people.
-func textOf(v any) string {
+// toText returns a value as text for people.
+func toText(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -221,7 +228,7 @@ func textOf(v any) string {
 	case []any:
 		parts := make([]string, len(v))
 		for i, one := range v {
-			parts[i] = textOf(one)
+			parts[i] = toText(one)
 		}
 		return strings.Join(parts, ", ")
 	}
@@ -232,22 +239,24 @@ func textOf(v any) string {
 	return string(out)
 }
 
-// value is arguments, or a part of them, before they are filled in.
-type value struct {
-	text   template // of a text; nil where it is something else
-	fixed  any      // a number, a truth value or nothing
-	list   []value
-	object []member
-	kind   byte // t, f, l or o
+// valueTemplate is a JSON value with placeholders in its texts.
+type valueTemplate struct {
+	text    template // of kind 't'
+	literal any      // of kind 'f': a number, a boolean or null
+	list    []valueTemplate
+	object  []member
+	kind    byte // 't' for text, 'f' for fixed, 'l' for list, 'o' for object
 }
 
+// member is a named value of an object. Members keep the order of the file.
 type member struct {
 	name  string
-	value value
+	value valueTemplate
 }
 
-// member gives one of an object's; nil where it has none of the name.
-func (v *value) member(name string) *value {
+// findMember returns the value of a member; nil if the object has none of that
+// name.
+func (v *valueTemplate) findMember(name string) *valueTemplate {
 	for i := range v.object {
 		if v.object[i].name == name {
 			return &v.object[i].value
@@ -256,16 +265,17 @@ func (v *value) member(name string) *value {
 	return nil
 }
 
-// fill makes JSON of it. Members and elements that a single placeholder stands
-// for, and that are not known, are left out.
-func (v value) fill(vars values) any {
+// render returns the value with its placeholders filled in. It leaves out members
+// and elements that are a single placeholder with an unknown value, so that an
+// optional argument can be absent.
+func (v valueTemplate) render(vars variables) any {
 	switch v.kind {
 	case 't':
-		return v.text.value(vars)
+		return v.text.renderValue(vars)
 	case 'l':
 		out := []any{}
 		for _, one := range v.list {
-			if x := one.fill(vars); x != nil || one.kind == 'f' {
+			if x := one.render(vars); x != nil || one.kind == 'f' {
 				out = append(out, x)
 			}
 		}
@@ -273,16 +283,17 @@ func (v value) fill(vars values) any {
 	case 'o':
 		out := map[string]any{}
 		for _, m := range v.object {
-			if x := m.value.fill(vars); x != nil || m.value.kind == 'f' {
+			if x := m.value.render(vars); x != nil || m.value.kind == 'f' {
 				out[m.name] = x
 			}
 		}
 		return out
 	}
-	return v.fixed
+	return v.literal
 }
 
-func clip(s string) string {
+// truncateText shortens a text for an error message.
+func truncateText(s string) string {
 	if len(s) <= 60 {
 		return s
 	}
