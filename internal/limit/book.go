@@ -17,44 +17,44 @@ import (
 type Book struct {
 	pool     Pool // nil: this replica counts for itself
 	mu       sync.Mutex
-	accounts map[party]*Account
-	pages    atomic.Pointer[map[junctor.TenantID]*page]
+	accounts map[accountKey]*Account
+	limits    atomic.Pointer[map[junctor.TenantID]*tenantLimits]
 }
 
-// party names an account.
-type party struct {
+// accountKey names an account.
+type accountKey struct {
 	tenant junctor.TenantID
-	who    string // whoAgent, whoUser or whoTool
+	kind    string // whoAgent, whoUser or whoTool
 	name   string
 }
 
 const (
-	whoAgent = "agent"
-	whoUser  = "user"
-	whoTool  = "tool"
+	kindAgent = "agent"
+	kindUser  = "user"
+	kindTool  = "tool"
 )
 
-// page is a tenant's limits at one moment.
-type page struct {
+// tenantLimits is a tenant's limits at one moment.
+type tenantLimits struct {
 	agents map[string][]Bound // the agent's own, and its owner's where that is a user
 	users  map[string][]Bound
-	tools  map[tool]Bound
+	tools  map[toolKey]Bound
 }
 
-type tool struct{ server, name string }
+type toolKey struct{ server, name string }
 
 // NewBook makes a book without limits. pool is what replicas share; nil where
 // there is but one.
 func NewBook(pool Pool) *Book {
-	b := &Book{pool: pool, accounts: map[party]*Account{}}
-	b.pages.Store(&map[junctor.TenantID]*page{})
+	b := &Book{pool: pool, accounts: map[accountKey]*Account{}}
+	b.limits.Store(&map[junctor.TenantID]*tenantLimits{})
 	return b
 }
 
 // Enter counts a call of a tool (or of what else a server has) by p against the
 // limits of its agent, its user and the tool. Errors as for the function Enter.
 func (b *Book) Enter(ctx context.Context, p *junctor.Principal, server, name string, now time.Time) (Pass, error) {
-	pg := (*b.pages.Load())[p.Tenant]
+	pg := (*b.limits.Load())[p.Tenant]
 	if pg == nil {
 		return Pass{}, nil
 	}
@@ -65,7 +65,7 @@ func (b *Book) Enter(ctx context.Context, p *junctor.Principal, server, name str
 	} else if p.User != "" {
 		bounds = append(bounds, pg.users[p.User]...)
 	}
-	if t, ok := pg.tools[tool{server, name}]; ok {
+	if t, ok := pg.tools[toolKey{server, name}]; ok {
 		bounds = append(bounds, t)
 	}
 	if len(bounds) == 0 {
@@ -78,35 +78,35 @@ func (b *Book) Enter(ctx context.Context, p *junctor.Principal, server, name str
 func (b *Book) Set(tenant junctor.TenantID, policy *junctor.LimitPolicy, users []junctor.User, agents []junctor.Agent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	pg := &page{agents: map[string][]Bound{}, users: map[string][]Bound{}, tools: map[tool]Bound{}}
+	pg := &tenantLimits{agents: map[string][]Bound{}, users: map[string][]Bound{}, tools: map[toolKey]Bound{}}
 	tiers := map[string]string{}
 	for _, u := range users {
 		tiers[u.ID] = u.Tier
 		if l, ok := policy.Tier(u.Tier); ok && l != (junctor.Limits{}) {
-			pg.users[u.ID] = []Bound{b.bound(party{tenant, whoUser, u.ID}, l)}
+			pg.users[u.ID] = []Bound{b.newBound(accountKey{tenant, kindUser, u.ID}, l)}
 		}
 	}
 	for i := range agents {
 		a := &agents[i]
 		owner := a.OwnerUser()
-		l, ok := agentLimits(policy, a, tiers[owner])
+		l, ok := resolveAgentLimits(policy, a, tiers[owner])
 		if ok && l != (junctor.Limits{}) {
-			pg.agents[a.Name] = append(pg.agents[a.Name], b.bound(party{tenant, whoAgent, a.Name}, l))
+			pg.agents[a.Name] = append(pg.agents[a.Name], b.newBound(accountKey{tenant, kindAgent, a.Name}, l))
 		}
 		pg.agents[a.Name] = append(pg.agents[a.Name], pg.users[owner]...)
 	}
 	for text, l := range policy.Tools {
 		if g, err := junctor.ParseGrant(text); err == nil && l != (junctor.Limits{}) {
-			pg.tools[tool{g.Server, g.Item}] = b.bound(party{tenant, whoTool, text}, l)
+			pg.tools[toolKey{g.Server, g.Item}] = b.newBound(accountKey{tenant, kindTool, text}, l)
 		}
 	}
-	next := maps.Clone(*b.pages.Load())
+	next := maps.Clone(*b.limits.Load())
 	next[tenant] = pg
-	b.pages.Store(&next)
+	b.limits.Store(&next)
 }
 
-// agentLimits are an agent's own, or those of its tier, or of its owner's.
-func agentLimits(policy *junctor.LimitPolicy, a *junctor.Agent, owners string) (junctor.Limits, bool) {
+// resolveAgentLimits are an agent's own, or those of its tier, or of its owner's.
+func resolveAgentLimits(policy *junctor.LimitPolicy, a *junctor.Agent, owners string) (junctor.Limits, bool) {
 	if a.Limits != nil {
 		return *a.Limits, true
 	}
@@ -116,16 +116,16 @@ func agentLimits(policy *junctor.LimitPolicy, a *junctor.Agent, owners string) (
 	return policy.Tier(owners)
 }
 
-func (b *Book) bound(p party, l junctor.Limits) Bound {
-	return Bound{Who: p.who, Account: b.account(p), Limits: &l}
+func (b *Book) newBound(p accountKey, l junctor.Limits) Bound {
+	return Bound{Who: p.kind, Account: b.accountFor(p), Limits: &l}
 }
 
-func (b *Book) account(p party) *Account {
+func (b *Book) accountFor(p accountKey) *Account {
 	a := b.accounts[p]
 	if a == nil {
 		a = &Account{}
 		if b.pool != nil {
-			a.lease = &lease{pool: b.pool, key: string(p.tenant) + "/" + p.who + "/" + p.name}
+			a.lease = &poolLease{pool: b.pool, key: string(p.tenant) + "/" + p.kind + "/" + p.name}
 		}
 		b.accounts[p] = a
 	}
@@ -146,8 +146,8 @@ func (b *Book) Days() []DayCount {
 	defer b.mu.Unlock()
 	var list []DayCount
 	for p, a := range b.accounts {
-		if v := a.today.Load(); v&dayMask > 0 {
-			list = append(list, DayCount{Tenant: p.tenant, Party: p.who + "/" + p.name, Day: v >> dayShift, Calls: v & dayMask})
+		if v := a.dayCalls.Load(); v&dayMask > 0 {
+			list = append(list, DayCount{Tenant: p.tenant, Party: p.kind + "/" + p.name, Day: v >> dayShift, Calls: v & dayMask})
 		}
 	}
 	return list
@@ -158,15 +158,15 @@ func (b *Book) Restore(counts []DayCount) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range counts {
-		who, name, ok := cut(c.Party)
+		who, name, ok := splitParty(c.Party)
 		if !ok {
 			continue
 		}
-		b.account(party{c.Tenant, who, name}).today.Store(c.Day<<dayShift | c.Calls&dayMask)
+		b.accountFor(accountKey{c.Tenant, who, name}).dayCalls.Store(c.Day<<dayShift | c.Calls&dayMask)
 	}
 }
 
-func cut(text string) (who, name string, ok bool) {
+func splitParty(text string) (who, name string, ok bool) {
 	who, name, ok = strings.Cut(text, "/")
-	return who, name, ok && (who == whoAgent || who == whoUser || who == whoTool)
+	return who, name, ok && (who == kindAgent || who == kindUser || who == kindTool)
 }

@@ -25,7 +25,7 @@ func (c *Counter) Take(ctx context.Context, key string, r Rate, now time.Time) (
 	if ok, retryAfter = c.memory.Take(key, r, now); !ok || c.pool == nil {
 		return ok, retryAfter
 	}
-	if interval, _ := r.interval(); interval == 0 {
+	if interval, _ := r.toDurations(); interval == 0 {
 		return true, 0
 	}
 	// One at a time: a token that a replica keeps for later is a try that the

@@ -17,23 +17,23 @@ type Rate struct {
 	Burst     int     // how many at once after a pause; less than 1 counts as 1
 }
 
-// longest bounds interval and window, so that sums of them with any time of
+// maxWindow bounds interval and window, so that sums of them with any time of
 // this process stay inside an int64.
-const longest = time.Duration(math.MaxInt64 / 8)
+const maxWindow = time.Duration(math.MaxInt64 / 8)
 
-// interval is the time that one token takes to come back, and window the time
+// toDurations is the time that one token takes to come back, and window the time
 // that a whole burst takes. An interval of 0 means that there is no limit.
-func (r Rate) interval() (interval, window time.Duration) {
+func (r Rate) toDurations() (interval, window time.Duration) {
 	if r.PerSecond <= 0 || math.IsNaN(r.PerSecond) {
 		return 0, 0
 	}
 	each := float64(time.Second) / r.PerSecond
 	all := each * float64(max(r.Burst, 1))
-	if each >= float64(longest) {
-		each = float64(longest)
+	if each >= float64(maxWindow) {
+		each = float64(maxWindow)
 	}
-	if all >= float64(longest) {
-		all = float64(longest)
+	if all >= float64(maxWindow) {
+		all = float64(maxWindow)
 	}
 	return time.Duration(each), time.Duration(all)
 }

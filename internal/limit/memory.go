@@ -9,14 +9,14 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// shards is how many maps share the keys: enough that callers with different
+// shardCount is how many maps share the keys: enough that callers with different
 // keys rarely meet at one lock.
-const shards = 64
+const shardCount = 64
 
 // A shard is swept when it has doubled since the last sweep, or when a key
 // arrives this long after it.
 const (
-	sweepAt    = 64
+	minSweepSize    = 64
 	sweepEvery = time.Minute
 )
 
@@ -26,28 +26,28 @@ const (
 type Memory struct {
 	base  time.Time // times are kept relative to it, so that a stepped wall clock changes nothing
 	seed  maphash.Seed
-	parts [shards]shard
+	shards [shardCount]shard
 }
 
 type shard struct {
 	mu      sync.RWMutex
 	buckets map[string]*bucket
-	limit   int           // sweep before growing past this
-	swept   time.Duration // when, since base
+	sweepSize   int           // sweep before growing past this
+	sweptAt   time.Duration // when, since base
 	_       [64]byte      // keeps neighbours off this cache line
 }
 
 // bucket holds the time, in nanoseconds since base, at which nothing of the
 // burst is used any more. A bucket whose time has passed says nothing that a
 // missing one does not say, so it can be dropped.
-type bucket struct{ whole atomic.Int64 }
+type bucket struct{ fullAt atomic.Int64 }
 
 // NewMemory makes a limiter without any keys.
 func NewMemory() *Memory {
 	m := &Memory{base: time.Now(), seed: maphash.MakeSeed()}
-	for i := range m.parts {
-		m.parts[i].buckets = map[string]*bucket{}
-		m.parts[i].limit = sweepAt
+	for i := range m.shards {
+		m.shards[i].buckets = map[string]*bucket{}
+		m.shards[i].sweepSize = minSweepSize
 	}
 	return m
 }
@@ -56,18 +56,18 @@ func NewMemory() *Memory {
 // nothing is taken, and retryAfter is how long until there will be one.
 // Different rates for one key share its count: the stricter one wins.
 func (m *Memory) Take(key string, r Rate, now time.Time) (ok bool, retryAfter time.Duration) {
-	interval, window := r.interval()
+	interval, window := r.toDurations()
 	if interval == 0 {
 		return true, 0
 	}
 	at := now.Sub(m.base)
-	s := &m.parts[maphash.String(m.seed, key)%shards]
+	s := &m.shards[maphash.String(m.seed, key)%shardCount]
 
 	// The read lock is held over the exchange: a sweep can then never drop a
 	// bucket that somebody is about to write.
 	s.mu.RLock()
 	if b := s.buckets[key]; b != nil {
-		ok, retryAfter = b.take(at, interval, window)
+		ok, retryAfter = b.takeToken(at, interval, window)
 		s.mu.RUnlock()
 		return ok, retryAfter
 	}
@@ -77,17 +77,17 @@ func (m *Memory) Take(key string, r Rate, now time.Time) (ok bool, retryAfter ti
 	defer s.mu.Unlock()
 	b := s.buckets[key]
 	if b == nil {
-		s.sweep(at)
+		s.dropFullBuckets(at)
 		b = &bucket{}
-		b.whole.Store(int64(at))
+		b.fullAt.Store(int64(at))
 		s.buckets[key] = b
 	}
-	return b.take(at, interval, window)
+	return b.takeToken(at, interval, window)
 }
 
-func (b *bucket) take(now, interval, window time.Duration) (bool, time.Duration) {
+func (b *bucket) takeToken(now, interval, window time.Duration) (bool, time.Duration) {
 	for {
-		old := b.whole.Load()
+		old := b.fullAt.Load()
 		// No bucket is more than empty. This holds when a key's rate was
 		// changed, and when the caller's clock went back.
 		whole := min(max(time.Duration(old), now), now+window)
@@ -95,32 +95,32 @@ func (b *bucket) take(now, interval, window time.Duration) (bool, time.Duration)
 		if wait := next - window - now; wait > 0 {
 			return false, wait
 		}
-		if b.whole.CompareAndSwap(old, int64(next)) {
+		if b.fullAt.CompareAndSwap(old, int64(next)) {
 			return true, 0
 		}
 	}
 }
 
-// sweep drops the buckets that are whole again, if it is time to. The rest
+// dropFullBuckets drops the buckets that are whole again, if it is time to. The rest
 // moves to a new map, since a map never gives its memory back.
-func (s *shard) sweep(now time.Duration) {
-	if len(s.buckets) < s.limit && now-s.swept < sweepEvery {
+func (s *shard) dropFullBuckets(now time.Duration) {
+	if len(s.buckets) < s.sweepSize && now-s.sweptAt < sweepEvery {
 		return
 	}
 	kept := map[string]*bucket{}
 	for key, b := range s.buckets {
-		if time.Duration(b.whole.Load()) > now {
+		if time.Duration(b.fullAt.Load()) > now {
 			kept[key] = b
 		}
 	}
-	s.buckets, s.swept, s.limit = kept, now, max(sweepAt, 2*len(kept))
+	s.buckets, s.sweptAt, s.sweepSize = kept, now, max(minSweepSize, 2*len(kept))
 }
 
 // Len is how many keys are held now.
 func (m *Memory) Len() int {
 	n := 0
-	for i := range m.parts {
-		s := &m.parts[i]
+	for i := range m.shards {
+		s := &m.shards[i]
 		s.mu.RLock()
 		n += len(s.buckets)
 		s.mu.RUnlock()
@@ -131,7 +131,7 @@ func (m *Memory) Len() int {
 // Check takes one token of the party that p is. The error is limited, and says
 // when to come back.
 func (m *Memory) Check(p *junctor.Principal, r Rate, now time.Time) error {
-	if interval, _ := r.interval(); interval == 0 {
+	if interval, _ := r.toDurations(); interval == 0 {
 		return nil
 	}
 	ok, after := m.Take(p.Party(), r, now)

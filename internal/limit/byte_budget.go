@@ -18,16 +18,16 @@ import (
 const UncountedBytes = 64 << 10
 
 const (
-	// firstCollect is how long a waiting call waits for a second garbage collection;
+	// minCollectDelay is how long a waiting call waits for a second garbage collection;
 	// collections that free nothing double it, up to lastCollect.
-	firstCollect = 20 * time.Millisecond
-	lastCollect  = time.Second
-	// settleAfter is how long no large buffer was made before memory goes back to the
+	minCollectDelay = 20 * time.Millisecond
+	maxCollectDelay  = time.Second
+	// freeAfter is how long no large buffer was made before memory goes back to the
 	// system; settleBytes is from how many bytes on that is worth a collection.
-	settleAfter = 3 * time.Second
-	settleBytes = 16 << 20
-	// byteRetry is when a refused call may come back.
-	byteRetry = time.Second
+	freeAfter = 3 * time.Second
+	freeThreshold = 16 << 20
+	// byteRetryAfter is when a refused call may come back.
+	byteRetryAfter = time.Second
 	// maxByteWait is the longest that a call waits for room.
 	maxByteWait = 20 * time.Second
 )
@@ -64,30 +64,30 @@ type ByteBudgetOptions struct {
 // Who needs more than is left waits for a while; while somebody waits, garbage is
 // collected. A nil ByteBudget counts nothing.
 type ByteBudget struct {
-	o ByteBudgetOptions
+	options ByteBudgetOptions
 
 	mu         sync.Mutex
 	used       int64
-	parties    map[Party]int64
-	queue      []*byteWaiter // who came first stands first
+	usedByParty    map[Party]int64
+	waiters      []*byteWaiter // who came first stands first
 	collecting bool          // a goroutine collects for those who wait
-	freed      int64         // since the last collection
-	made       int64         // since memory was last given back
-	settling   bool          // a timer will see to it
-	lastMade   time.Time
+	freedSinceGC      int64         // since the last collection
+	countedSinceFree       int64         // since memory was last given back
+	freeScheduled   bool          // a timer will see to it
+	lastCounted   time.Time
 }
 
 // byteWaiter is one who waits for room. ready is closed once the bytes are counted.
 type byteWaiter struct {
-	who   Party
-	n     int64
+	party   Party
+	size     int64
 	ready chan struct{}
 }
 
 // byteCharge is what one buffer counts.
 type byteCharge struct {
-	who Party
-	n   int64
+	party Party
+	size   int64
 }
 
 // NewByteBudget makes a ByteBudget.
@@ -96,7 +96,7 @@ func NewByteBudget(o ByteBudgetOptions) *ByteBudget {
 	if o.FreeMemory == nil {
 		o.FreeMemory = runtime.GC
 	}
-	return &ByteBudget{o: o, parties: map[Party]int64{}}
+	return &ByteBudget{options: o, usedByParty: map[Party]int64{}}
 }
 
 // Used is how many bytes are counted now.
@@ -118,11 +118,11 @@ func (b *ByteBudget) Make(ctx context.Context, who Party, n int) ([]byte, error)
 	if b == nil || n <= UncountedBytes {
 		return make([]byte, 0, n), nil
 	}
-	if err := b.acquire(ctx, who, int64(n)); err != nil {
+	if err := b.acquireBytes(ctx, who, int64(n)); err != nil {
 		return nil, err
 	}
 	buf := make([]byte, 0, n)
-	runtime.AddCleanup(&buf[:1][0], b.release, byteCharge{who, int64(n)})
+	runtime.AddCleanup(&buf[:1][0], b.releaseBytes, byteCharge{who, int64(n)})
 	return buf, nil
 }
 
@@ -134,9 +134,9 @@ func (b *ByteBudget) Count(who Party, buf []byte) {
 		return
 	}
 	b.mu.Lock()
-	b.count(who, n)
+	b.countBytes(who, n)
 	b.mu.Unlock()
-	runtime.AddCleanup(&buf[:1][0], b.release, byteCharge{who, n})
+	runtime.AddCleanup(&buf[:1][0], b.releaseBytes, byteCharge{who, n})
 }
 
 // Reserve counts n bytes that are held outside of buffers made here, until release is
@@ -145,10 +145,10 @@ func (b *ByteBudget) Reserve(ctx context.Context, who Party, n int64) (release f
 	if b == nil || n <= UncountedBytes {
 		return func() {}, nil
 	}
-	if err := b.acquire(ctx, who, n); err != nil {
+	if err := b.acquireBytes(ctx, who, n); err != nil {
 		return nil, err
 	}
-	return sync.OnceFunc(func() { b.release(byteCharge{who, n}) }), nil
+	return sync.OnceFunc(func() { b.releaseBytes(byteCharge{who, n}) }), nil
 }
 
 // ErrTooLong says that ReadAll found more than its limit.
@@ -161,17 +161,17 @@ func (b *ByteBudget) ReadAll(ctx context.Context, who Party, buf []byte, r io.Re
 	if size > limit {
 		return buf, ErrTooLong
 	}
-	g := ByteGrowth{budget: b, ctx: ctx, who: who, most: limit + 1}
+	g := ByteGrowth{budget: b, ctx: ctx, party: who, maxBytes: limit + 1}
 	defer g.Settle()
 	if size >= 0 {
-		if buf, err = b.room(ctx, who, buf, int(size)+1); err != nil { // one more, to see the end
+		if buf, err = b.growTo(ctx, who, buf, int(size)+1); err != nil { // one more, to see the end
 			return buf, err
 		}
 	}
 	for {
 		if len(buf) == cap(buf) {
 			more := 1 // g makes it more
-			if len(buf) < freeGrowth/2 {
+			if len(buf) < maxFreeGrowth/2 {
 				more = max(len(buf), 512)
 			}
 			if buf, err = g.Grow(buf, more); err != nil {
@@ -192,8 +192,8 @@ func (b *ByteBudget) ReadAll(ctx context.Context, who Party, buf []byte, r io.Re
 	}
 }
 
-// room gives buf with room for n more bytes, of which it is known that they come.
-func (b *ByteBudget) room(ctx context.Context, who Party, buf []byte, n int) ([]byte, error) {
+// growTo gives buf with room for n more bytes, of which it is known that they come.
+func (b *ByteBudget) growTo(ctx context.Context, who Party, buf []byte, n int) ([]byte, error) {
 	need := len(buf) + n
 	if need <= cap(buf) {
 		return buf, nil
@@ -211,32 +211,32 @@ func (b *ByteBudget) room(ctx context.Context, who Party, buf []byte, n int) ([]
 // CheckSize refuses n bytes that no party can ever have, with too_large. It counts
 // nothing.
 func (b *ByteBudget) CheckSize(n int64) error {
-	if b != nil && n > b.o.PerParty {
-		return junctor.Errorf(junctor.CodeTooLarge, "a message of %d bytes is larger than the %d that one caller may have in flight; %s sets the limit", n, b.o.PerParty, b.o.PartySetting)
+	if b != nil && n > b.options.PerParty {
+		return junctor.Errorf(junctor.CodeTooLarge, "a message of %d bytes is larger than the %d that one caller may have in flight; %s sets the limit", n, b.options.PerParty, b.options.PartySetting)
 	}
 	return nil
 }
 
-// acquire counts n bytes, once there is room for them.
-func (b *ByteBudget) acquire(ctx context.Context, who Party, n int64) error {
+// acquireBytes counts n bytes, once there is room for them.
+func (b *ByteBudget) acquireBytes(ctx context.Context, who Party, n int64) error {
 	if err := b.CheckSize(n); err != nil {
 		return err
 	}
 	b.mu.Lock()
-	if len(b.queue) == 0 && b.fits(who, n) {
-		b.count(who, n)
+	if len(b.waiters) == 0 && b.hasRoom(who, n) {
+		b.countBytes(who, n)
 		b.mu.Unlock()
 		return nil
 	}
 	w := &byteWaiter{who, n, make(chan struct{})}
-	b.queue = append(b.queue, w)
-	b.admit() // others may wait for their own share alone
+	b.waiters = append(b.waiters, w)
+	b.admitWaiters() // others may wait for their own share alone
 	if !b.collecting {
 		b.collecting = true
-		go b.collect()
+		go b.collectWhileWaiting()
 	}
 	b.mu.Unlock()
-	late := time.NewTimer(patience(ctx))
+	late := time.NewTimer(maxWaitFor(ctx))
 	defer late.Stop()
 	select {
 	case <-w.ready:
@@ -246,122 +246,122 @@ func (b *ByteBudget) acquire(ctx context.Context, who Party, n int64) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := slices.Index(b.queue, w)
+	i := slices.Index(b.waiters, w)
 	if i < 0 {
 		return nil // there was room at the same moment
 	}
-	b.queue = slices.Delete(b.queue, i, i+1)
-	b.admit()
-	return b.refuse(who, n)
+	b.waiters = slices.Delete(b.waiters, i, i+1)
+	b.admitWaiters()
+	return b.refusalError(who, n)
 }
 
-// patience is how long a call waits for room: a part of the time that it has, so that
+// maxWaitFor is how long a call waits for room: a part of the time that it has, so that
 // it is told why it was refused and not only that it took too long.
-func patience(ctx context.Context) time.Duration {
+func maxWaitFor(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(maxByteWait, time.Until(deadline)*3/4)
 	}
 	return maxByteWait
 }
 
-// refuse says whose share is used up.
-func (b *ByteBudget) refuse(who Party, n int64) error {
-	if b.parties[who]+n > b.o.PerParty {
+// refusalError says whose share is used up.
+func (b *ByteBudget) refusalError(who Party, n int64) error {
+	if b.usedByParty[who]+n > b.options.PerParty {
 		return &junctor.Error{
-			Code: junctor.CodeLimited, RetryAfter: byteRetry,
-			Message: "this caller has too many bytes of requests and results in flight; try again, with fewer large calls at a time (" + b.o.PartySetting + " sets the limit, " + strconv.FormatInt(b.o.PerParty, 10) + " bytes)",
+			Code: junctor.CodeLimited, RetryAfter: byteRetryAfter,
+			Message: "this caller has too many bytes of requests and results in flight; try again, with fewer large calls at a time (" + b.options.PartySetting + " sets the limit, " + strconv.FormatInt(b.options.PerParty, 10) + " bytes)",
 		}
 	}
 	return &junctor.Error{
-		Code: junctor.CodeUnavailable, RetryAfter: byteRetry,
-		Message: "this instance has too many bytes of requests and results in flight; try again (" + b.o.TotalSetting + " sets the limit, " + strconv.FormatInt(b.o.Total, 10) + " bytes)",
+		Code: junctor.CodeUnavailable, RetryAfter: byteRetryAfter,
+		Message: "this instance has too many bytes of requests and results in flight; try again (" + b.options.TotalSetting + " sets the limit, " + strconv.FormatInt(b.options.Total, 10) + " bytes)",
 	}
 }
 
-func (b *ByteBudget) fits(who Party, n int64) bool {
-	return b.used+n <= b.o.Total && b.parties[who]+n <= b.o.PerParty
+func (b *ByteBudget) hasRoom(who Party, n int64) bool {
+	return b.used+n <= b.options.Total && b.usedByParty[who]+n <= b.options.PerParty
 }
 
-// count counts bytes that fit.
-func (b *ByteBudget) count(who Party, n int64) {
+// countBytes counts bytes that fit.
+func (b *ByteBudget) countBytes(who Party, n int64) {
 	b.used += n
-	b.parties[who] += n
-	b.lastMade = time.Now()
-	if b.made += n; b.made >= settleBytes && !b.settling {
-		b.settling = true
-		time.AfterFunc(settleAfter, b.settle)
+	b.usedByParty[who] += n
+	b.lastCounted = time.Now()
+	if b.countedSinceFree += n; b.countedSinceFree >= freeThreshold && !b.freeScheduled {
+		b.freeScheduled = true
+		time.AfterFunc(freeAfter, b.freeIdleMemory)
 	}
 }
 
-// admit lets those in for whom there is room. Who waits for its own share keeps
+// admitWaiters lets those in for whom there is room. Who waits for its own share keeps
 // nobody else waiting; who waits for that of all is next, however much it needs.
-func (b *ByteBudget) admit() {
-	kept := b.queue[:0]
-	for i, w := range b.queue {
-		if b.used+w.n > b.o.Total && b.parties[w.who]+w.n <= b.o.PerParty {
-			kept = append(kept, b.queue[i:]...)
+func (b *ByteBudget) admitWaiters() {
+	kept := b.waiters[:0]
+	for i, w := range b.waiters {
+		if b.used+w.size > b.options.Total && b.usedByParty[w.party]+w.size <= b.options.PerParty {
+			kept = append(kept, b.waiters[i:]...)
 			break
 		}
-		if !b.fits(w.who, w.n) {
+		if !b.hasRoom(w.party, w.size) {
 			kept = append(kept, w)
 			continue
 		}
-		b.count(w.who, w.n)
+		b.countBytes(w.party, w.size)
 		close(w.ready)
 	}
-	clear(b.queue[len(kept):])
-	b.queue = kept
+	clear(b.waiters[len(kept):])
+	b.waiters = kept
 }
 
-// release is called when a buffer is no more.
-func (b *ByteBudget) release(c byteCharge) {
+// releaseBytes is called when a buffer is no more.
+func (b *ByteBudget) releaseBytes(c byteCharge) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.used -= c.n
-	b.freed += c.n
-	if b.parties[c.who] -= c.n; b.parties[c.who] == 0 {
-		delete(b.parties, c.who)
+	b.used -= c.size
+	b.freedSinceGC += c.size
+	if b.usedByParty[c.party] -= c.size; b.usedByParty[c.party] == 0 {
+		delete(b.usedByParty, c.party)
 	}
-	b.admit()
+	b.admitWaiters()
 }
 
-// collect collects garbage while somebody waits: what is counted may be held by
+// collectWhileWaiting collects garbage while somebody waits: what is counted may be held by
 // nobody any more. While that frees nothing it does so more and more rarely.
-func (b *ByteBudget) collect() {
-	for wait := firstCollect; ; {
+func (b *ByteBudget) collectWhileWaiting() {
+	for wait := minCollectDelay; ; {
 		runtime.GC()
 		time.Sleep(wait)
 		b.mu.Lock()
-		if len(b.queue) == 0 {
+		if len(b.waiters) == 0 {
 			b.collecting = false
 			b.mu.Unlock()
 			return
 		}
-		if wait = min(2*wait, lastCollect); b.freed > 0 {
-			wait = firstCollect
+		if wait = min(2*wait, maxCollectDelay); b.freedSinceGC > 0 {
+			wait = minCollectDelay
 		}
-		b.freed = 0
+		b.freedSinceGC = 0
 		b.mu.Unlock()
 	}
 }
 
-// settle gives memory back to the system once a peak is over, and comes again while
+// freeIdleMemory gives memory back to the system once a peak is over, and comes again while
 // there is anything left to give.
-func (b *ByteBudget) settle() {
+func (b *ByteBudget) freeIdleMemory() {
 	b.mu.Lock()
-	if busy := time.Since(b.lastMade) < settleAfter; busy {
+	if busy := time.Since(b.lastCounted) < freeAfter; busy {
 		b.mu.Unlock()
-		time.AfterFunc(settleAfter, b.settle)
+		time.AfterFunc(freeAfter, b.freeIdleMemory)
 		return
 	}
-	b.made = 0
+	b.countedSinceFree = 0
 	b.mu.Unlock()
-	b.o.FreeMemory()
+	b.options.FreeMemory()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used < settleBytes && b.made < settleBytes {
-		b.settling = false
+	if b.used < freeThreshold && b.countedSinceFree < freeThreshold {
+		b.freeScheduled = false
 		return
 	}
-	time.AfterFunc(settleAfter, b.settle) // somebody reads slowly
+	time.AfterFunc(freeAfter, b.freeIdleMemory) // somebody reads slowly
 }

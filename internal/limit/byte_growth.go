@@ -8,10 +8,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// freeGrowth is up to where a message of unknown length grows without waiting: no
+// maxFreeGrowth is up to where a message of unknown length grows without waiting: no
 // more than that is held by one who waits. Would callers wait with more, all of them
 // together could hold what each of them waits for.
-const freeGrowth = 256 << 10
+const maxFreeGrowth = 256 << 10
 
 // ByteGrowth gives the memory of messages whose length is not known before they end,
 // one after the other. Once a message is longer than a little, all that it can ever
@@ -19,17 +19,17 @@ const freeGrowth = 256 << 10
 type ByteGrowth struct {
 	budget *ByteBudget
 	ctx    context.Context
-	who    Party
-	most   int64 // bytes of one message
+	party    Party
+	maxBytes   int64 // bytes of one message
 
-	claim int64  // counted for the message
-	last  []byte // its memory
+	claimed int64  // counted for the message
+	buffer  []byte // its memory
 }
 
 // Growth makes a ByteGrowth for messages of a party that have at most most bytes. ctx
 // is that of all waits.
 func (b *ByteBudget) Growth(ctx context.Context, who Party, most int64) *ByteGrowth {
-	return &ByteGrowth{budget: b, ctx: ctx, who: who, most: most}
+	return &ByteGrowth{budget: b, ctx: ctx, party: who, maxBytes: most}
 }
 
 // Grow gives buf with room for n more bytes, as slices.Grow does. buf must be what
@@ -43,44 +43,44 @@ func (g *ByteGrowth) Grow(buf []byte, n int) ([]byte, error) {
 	if g.budget == nil {
 		return slices.Grow(buf, n), nil
 	}
-	if need <= freeGrowth {
-		g.last = slices.Grow(buf, n)
-		return g.last, nil
+	if need <= maxFreeGrowth {
+		g.buffer = slices.Grow(buf, n)
+		return g.buffer, nil
 	}
-	if g.claim == 0 {
+	if g.claimed == 0 {
 		// When the last memory is made, half of it is there twice.
-		claim := min(g.most+g.most/2+freeGrowth, g.budget.o.PerParty)
-		if err := g.budget.acquire(g.ctx, g.who, claim); err != nil {
+		claim := min(g.maxBytes+g.maxBytes/2+maxFreeGrowth, g.budget.options.PerParty)
+		if err := g.budget.acquireBytes(g.ctx, g.party, claim); err != nil {
 			return buf, err
 		}
-		g.claim = claim
+		g.claimed = claim
 	}
 	size := max(int64(need), 2*int64(cap(buf)))
-	if size > g.most/2 {
-		size = max(int64(need), g.most) // the last
+	if size > g.maxBytes/2 {
+		size = max(int64(need), g.maxBytes) // the last
 	}
-	if size+int64(cap(buf)) > g.claim {
+	if size+int64(cap(buf)) > g.claimed {
 		size = int64(need)
 	}
-	if size+int64(cap(buf)) > g.claim {
-		return buf, junctor.Errorf(junctor.CodeTooLarge, "a message of %d bytes and more is larger than what fits into the %d that one caller may have in flight; %s sets the limit", len(buf), g.budget.o.PerParty, g.budget.o.PartySetting)
+	if size+int64(cap(buf)) > g.claimed {
+		return buf, junctor.Errorf(junctor.CodeTooLarge, "a message of %d bytes and more is larger than what fits into the %d that one caller may have in flight; %s sets the limit", len(buf), g.budget.options.PerParty, g.budget.options.PartySetting)
 	}
-	g.last = append(make([]byte, 0, size), buf...)
-	return g.last, nil
+	g.buffer = append(make([]byte, 0, size), buf...)
+	return g.buffer, nil
 }
 
 // Settle ends a message: its memory counts as long as it is held, and no more than it
 // is. It has to be called before the next message, and at the end.
 func (g *ByteGrowth) Settle() {
-	claim, last := g.claim, g.last
-	g.claim, g.last = 0, nil
+	claim, last := g.claimed, g.buffer
+	g.claimed, g.buffer = 0, nil
 	n := int64(cap(last))
 	switch {
 	case g.budget == nil:
 	case claim == 0:
-		g.budget.Count(g.who, last)
+		g.budget.Count(g.party, last)
 	default:
-		runtime.AddCleanup(&last[:1][0], g.budget.release, byteCharge{g.who, n})
-		g.budget.release(byteCharge{g.who, claim - n})
+		runtime.AddCleanup(&last[:1][0], g.budget.releaseBytes, byteCharge{g.party, n})
+		g.budget.releaseBytes(byteCharge{g.party, claim - n})
 	}
 }

@@ -39,12 +39,12 @@ func TestBlocksOfADay(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := &counted{}
-			l := &lease{pool: p, key: "k"}
+			l := &poolLease{pool: p, key: "k"}
 			now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 			used, worst := 0, 0
 			for range 10 * c.perSecond {
 				now = now.Add(time.Second / time.Duration(c.perSecond))
-				_, ok, err := l.call(t.Context(), c.limit, int64(used), now)
+				_, ok, err := l.useCall(t.Context(), c.limit, int64(used), now)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -71,12 +71,12 @@ func TestBlocksOfADay(t *testing.T) {
 func TestBlocksOfADayShrink(t *testing.T) {
 	t.Parallel()
 	p := &counted{}
-	l := &lease{pool: p, key: "k"}
+	l := &poolLease{pool: p, key: "k"}
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	used := 0
 	call := func(after time.Duration) {
 		now = now.Add(after)
-		if _, ok, err := l.call(t.Context(), 1_000_000, int64(used), now); !ok || err != nil {
+		if _, ok, err := l.useCall(t.Context(), 1_000_000, int64(used), now); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 		used++
@@ -110,19 +110,19 @@ func (a *away) Calls(ctx context.Context, key string, day int64, limit, most int
 func TestBlocksOfADayAfterThePoolWasAway(t *testing.T) {
 	t.Parallel()
 	p := &away{}
-	l := &lease{pool: p, key: "k"}
+	l := &poolLease{pool: p, key: "k"}
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for range 100 {
 		now = now.Add(100 * time.Millisecond)
-		if _, _, err := l.call(t.Context(), 1_000_000, 0, now); err == nil {
+		if _, _, err := l.useCall(t.Context(), 1_000_000, 0, now); err == nil {
 			t.Fatal("the pool is away, and nobody says so")
 		}
 	}
 	p.back = true
-	if _, ok, err := l.call(t.Context(), 1_000_000, 0, now); !ok || err != nil {
+	if _, ok, err := l.useCall(t.Context(), 1_000_000, 0, now); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if p.taken != firstCalls {
-		t.Errorf("%d calls are taken, want %d", p.taken, firstCalls)
+	if p.taken != minCallBlock {
+		t.Errorf("%d calls are taken, want %d", p.taken, minCallBlock)
 	}
 }
