@@ -10,31 +10,35 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Account is what one party has used of its limits. The limits themselves are
-// not part of it: they may change under it.
+// Account is the usage of one party: its rate, its calls of the day and its running
+// calls. The limits are not part of it, because a policy can change them at any time;
+// every method takes the limit that applies now. All methods are safe for concurrent use.
 type Account struct {
-	fullAt atomic.Int64 // when nothing of the burst is used any more, in nanoseconds since 1970
-	dayCalls atomic.Int64 // the day, shifted by dayShift, and the calls on it
-	lease *poolLease       // what is taken from the pool; nil where there is none
+	fullAt   atomic.Int64 // when the whole burst is available again, in nanoseconds since 1970
+	dayCalls atomic.Int64 // the day, shifted by dayShift, and the calls counted on that day
+	lease    *poolLease   // tokens and calls taken from the pool; nil without a pool
 
-	mu      sync.Mutex
-	maxRunning    int // calls at a time, as whoever came last was told
-	running int
-	waiters   []chan struct{} // who waits for running to fall, longest first; closed when it is their turn
+	mu         sync.Mutex
+	maxRunning int // the limit of the latest caller
+	running    int
+	waiters    []chan struct{} // calls that wait for a place, oldest first; a channel is closed when its call may start
 }
 
 const (
+	// dayShift splits dayCalls: the day is above it and the call count below. One word
+	// holds both, so that a compare-and-swap changes them together.
 	dayShift = 40
 	dayMask  = 1<<dayShift - 1
 )
 
-// Day is the day of a time, since 1970 in UTC.
+// Day returns the number of whole days from 1970 to t, in UTC.
 func Day(t time.Time) int64 { return t.Unix() / 86400 }
 
+// endOfDay returns the next midnight in UTC, when daily limits start again.
 func endOfDay(t time.Time) time.Time { return time.Unix((Day(t)+1)*86400, 0).UTC() }
 
-// countDailyCall counts a call of today; false when that is one too many. left is how
-// many may follow.
+// countDailyCall counts one call of today and returns how many may follow. If the limit
+// is already reached, it counts nothing and returns false.
 func (a *Account) countDailyCall(most int, now time.Time) (left int, ok bool) {
 	for day := Day(now); ; {
 		old := a.dayCalls.Load()
@@ -51,7 +55,7 @@ func (a *Account) countDailyCall(most int, now time.Time) (left int, ok bool) {
 	}
 }
 
-// callsToday is how many calls of today were counted here.
+// callsToday returns how many calls of today this replica has counted.
 func (a *Account) callsToday(now time.Time) int64 {
 	if v := a.dayCalls.Load(); v>>dayShift == Day(now) {
 		return v & dayMask
@@ -59,7 +63,8 @@ func (a *Account) callsToday(now time.Time) int64 {
 	return 0
 }
 
-// uncountDailyCall takes back what countDay counted.
+// uncountDailyCall takes back one call that countDailyCall counted. After midnight there
+// is nothing to take back, because the new day started at zero.
 func (a *Account) uncountDailyCall(now time.Time) {
 	for {
 		old := a.dayCalls.Load()
@@ -69,16 +74,18 @@ func (a *Account) uncountDailyCall(now time.Time) {
 	}
 }
 
-// reserveToken takes one token of the rate, which is there after wait at the latest
-// named; false when it would take longer, and then wait is how long. left is how
-// many more could be taken at once, and whole when all could.
+// reserveToken takes one token of the rate if it is available within most. The caller
+// must then wait for the returned time before it uses the token. If the token would take
+// longer, ok is false, nothing is taken, and wait is the time until one is available.
+// left is how many further tokens are available at once, and whole is the time at which
+// the burst is full again.
 func (a *Account) reserveToken(r Rate, most time.Duration, now time.Time) (wait time.Duration, left int, whole time.Time, ok bool) {
 	interval, window := r.toDurations()
 	at := now.UnixNano()
 	for {
 		old := a.fullAt.Load()
-		// What waits in line is beyond the window; a clock that was set back
-		// must not make it more.
+		// Reserved tokens lie beyond the window, by at most the allowed wait.
+		// The cap keeps a clock that was set back from adding to them.
 		from := min(max(old, at), at+int64(window)+int64(most))
 		next := from + int64(interval)
 		if wait = time.Duration(next - int64(window) - at); wait > most {
@@ -91,22 +98,24 @@ func (a *Account) reserveToken(r Rate, most time.Duration, now time.Time) (wait 
 	}
 }
 
-// returnToken returns a reserved token.
+// returnToken gives back a token that reserveToken took.
 func (a *Account) returnToken(r Rate) {
 	interval, _ := r.toDurations()
 	a.fullAt.Add(-int64(interval))
 }
 
-// tryStartCall begins a call where fewer than most run and nobody waits.
+// tryStartCall starts a call if fewer than most run and no other call waits. It never
+// waits.
 func (a *Account) tryStartCall(most int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.startCallLocked(most)
 }
 
+// startCallLocked is tryStartCall for callers that hold a.mu.
 func (a *Account) startCallLocked(most int) bool {
 	a.maxRunning = most
-	a.admitWaiters() // it may be more than before
+	a.admitWaiters() // the limit may have been raised
 	if a.running >= most || len(a.waiters) > 0 {
 		return false
 	}
@@ -114,7 +123,8 @@ func (a *Account) startCallLocked(most int) bool {
 	return true
 }
 
-// admitWaiters lets those in who wait longest, as many as there are places for.
+// admitWaiters starts as many waiting calls as there are places, oldest first. The caller
+// holds a.mu.
 func (a *Account) admitWaiters() {
 	for a.running < a.maxRunning && len(a.waiters) > 0 {
 		close(a.waiters[0])
@@ -123,8 +133,9 @@ func (a *Account) admitWaiters() {
 	}
 }
 
-// startCall begins a call where fewer than most run, and waits for that until the
-// context ends. Whoever waits longest is next.
+// startCall starts a call when fewer than most run, and waits for that until ctx ends.
+// Waiting calls start in the order in which they came. It returns false if ctx ended
+// first. If it returns true, the caller must call endCall.
 func (a *Account) startCall(ctx context.Context, most int) bool {
 	a.mu.Lock()
 	if a.startCallLocked(most) {
@@ -143,13 +154,13 @@ func (a *Account) startCall(ctx context.Context, most int) bool {
 	defer a.mu.Unlock()
 	i := slices.Index(a.waiters, turn)
 	if i < 0 {
-		return true // the turn came at the same moment
+		return true // the call was started at the same moment
 	}
 	a.waiters = slices.Delete(a.waiters, i, i+1)
 	return false
 }
 
-// endCall ends a call that start or startNow began.
+// endCall ends a call that startCall or tryStartCall started.
 func (a *Account) endCall() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -157,8 +168,8 @@ func (a *Account) endCall() {
 	a.admitWaiters()
 }
 
-// rateOf is the steady rate of limits; a burst that is not given is what one
-// second brings.
+// rateOf returns the rate of a party's limits. If no burst is set, it is the number of
+// tokens that come back in one second.
 func rateOf(l *junctor.Limits) Rate {
 	burst := l.Burst
 	if burst == 0 {

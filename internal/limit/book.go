@@ -11,48 +11,51 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Book knows the limits of everybody, and what they have used of them. A check
-// reads an immutable page; a change of a tenant's people or policy makes a new
-// one, and what was used stays.
+// Book holds the limits of all tenants and the accounts that count against them. Enter
+// reads an immutable copy of the limits without a lock. Set replaces the limits of one
+// tenant; the accounts stay, so that a change of policy forgives nothing.
 type Book struct {
-	pool     Pool // nil: this replica counts for itself
-	mu       sync.Mutex
+	pool     Pool       // counts shared with other replicas; nil if this replica counts alone
+	mu       sync.Mutex // guards accounts, and orders the writers of limits
 	accounts map[accountKey]*Account
-	limits    atomic.Pointer[map[junctor.TenantID]*tenantLimits]
+	limits   atomic.Pointer[map[junctor.TenantID]*tenantLimits] // by tenant; replaced as a whole, never changed
 }
 
 // accountKey names an account.
 type accountKey struct {
 	tenant junctor.TenantID
-	kind    string // whoAgent, whoUser or whoTool
+	kind   string // kindAgent, kindUser or kindTool
 	name   string
 }
 
 const (
+	// The kinds of accounts. They are part of stored day counts and of pool keys.
 	kindAgent = "agent"
 	kindUser  = "user"
 	kindTool  = "tool"
 )
 
-// tenantLimits is a tenant's limits at one moment.
+// tenantLimits is the limits of one tenant at one moment. It is immutable.
 type tenantLimits struct {
-	agents map[string][]Bound // the agent's own, and its owner's where that is a user
-	users  map[string][]Bound
+	agents map[string][]Bound // by name: the agent's own, and those of its owner if that is a user
+	users  map[string][]Bound // by id
 	tools  map[toolKey]Bound
 }
 
+// toolKey names a tool by its server's id and its own name.
 type toolKey struct{ server, name string }
 
-// NewBook makes a book without limits. pool is what replicas share; nil where
-// there is but one.
+// NewBook makes a Book without limits. pool holds the counts that replicas share; it is
+// nil if there is only one replica.
 func NewBook(pool Pool) *Book {
 	b := &Book{pool: pool, accounts: map[accountKey]*Account{}}
 	b.limits.Store(&map[junctor.TenantID]*tenantLimits{})
 	return b
 }
 
-// Enter counts a call of a tool (or of what else a server has) by p against the
-// limits of its agent, its user and the tool. Errors as for the function Enter.
+// Enter counts one call of p against the limits of its agent, its user and the tool.
+// server and name identify the tool, or another item of the server. The caller must call
+// Leave on the Pass when the call has ended. Errors are those of the function Enter.
 func (b *Book) Enter(ctx context.Context, p *junctor.Principal, server, name string, now time.Time) (Pass, error) {
 	pg := (*b.limits.Load())[p.Tenant]
 	if pg == nil {
@@ -74,7 +77,8 @@ func (b *Book) Enter(ctx context.Context, p *junctor.Principal, server, name str
 	return Enter(ctx, bounds, now)
 }
 
-// Set puts a tenant's policy and people in place of what they were.
+// Set replaces the limits of a tenant by those that follow from its policy, users and
+// agents. Parties without limits get no account.
 func (b *Book) Set(tenant junctor.TenantID, policy *junctor.LimitPolicy, users []junctor.User, agents []junctor.Agent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +109,8 @@ func (b *Book) Set(tenant junctor.TenantID, policy *junctor.LimitPolicy, users [
 	b.limits.Store(&next)
 }
 
-// resolveAgentLimits are an agent's own, or those of its tier, or of its owner's.
+// resolveAgentLimits returns the limits that apply to an agent: its own, else those of
+// its tier, else those of its owner's tier, which is owners.
 func resolveAgentLimits(policy *junctor.LimitPolicy, a *junctor.Agent, owners string) (junctor.Limits, bool) {
 	if a.Limits != nil {
 		return *a.Limits, true
@@ -116,10 +121,13 @@ func resolveAgentLimits(policy *junctor.LimitPolicy, a *junctor.Agent, owners st
 	return policy.Tier(owners)
 }
 
+// newBound joins the account of k with its limits. The caller holds b.mu.
 func (b *Book) newBound(p accountKey, l junctor.Limits) Bound {
 	return Bound{Who: p.kind, Account: b.accountFor(p), Limits: &l}
 }
 
+// accountFor returns the account of k and makes it if there is none. The caller holds
+// b.mu.
 func (b *Book) accountFor(p accountKey) *Account {
 	a := b.accounts[p]
 	if a == nil {
@@ -132,15 +140,17 @@ func (b *Book) accountFor(p accountKey) *Account {
 	return a
 }
 
-// DayCount is how many calls a party made on a day.
+// DayCount is the number of calls that a party made on one day. It is what is stored, so
+// that a restart does not reset daily limits.
 type DayCount struct {
 	Tenant junctor.TenantID
-	Party  string // such as agent/qa-bot
-	Day    int64  // since 1970, in UTC
+	Party  string // kind and name, such as agent/qa-bot
+	Day    int64  // days since 1970, in UTC
 	Calls  int64
 }
 
-// Days gives the counts of the current day, to be kept.
+// Days returns the day counts of all accounts that counted a call, for the caller to
+// store.
 func (b *Book) Days() []DayCount {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,7 +163,8 @@ func (b *Book) Days() []DayCount {
 	return list
 }
 
-// Restore goes on with counts that were kept.
+// Restore sets the day counts of accounts to values that Days returned before a restart.
+// It skips parties of unknown kinds.
 func (b *Book) Restore(counts []DayCount) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,6 +177,7 @@ func (b *Book) Restore(counts []DayCount) {
 	}
 }
 
+// splitParty splits the Party of a DayCount. ok is false for an unknown kind.
 func splitParty(text string) (who, name string, ok bool) {
 	who, name, ok = strings.Cut(text, "/")
 	return who, name, ok && (who == kindAgent || who == kindUser || who == kindTool)

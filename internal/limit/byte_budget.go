@@ -13,33 +13,33 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// UncountedBytes is the largest buffer that a ByteBudget does not count: most
-// messages are smaller, and cost it nothing.
+// UncountedBytes is the size of the largest buffer that a ByteBudget does not count. Most
+// messages are smaller, so most messages never take its lock.
 const UncountedBytes = 64 << 10
 
 const (
-	// minCollectDelay is how long a waiting call waits for a second garbage collection;
-	// collections that free nothing double it, up to lastCollect.
+	// minCollectDelay is the pause after a garbage collection while calls wait for
+	// room. Collections that free nothing double it, up to maxCollectDelay.
 	minCollectDelay = 20 * time.Millisecond
-	maxCollectDelay  = time.Second
-	// freeAfter is how long no large buffer was made before memory goes back to the
-	// system; settleBytes is from how many bytes on that is worth a collection.
-	freeAfter = 3 * time.Second
+	maxCollectDelay = time.Second
+	// freeAfter is how long no large buffer must have been made before memory is given
+	// back to the system. freeThreshold is how many bytes make that worth a collection.
+	freeAfter     = 3 * time.Second
 	freeThreshold = 16 << 20
-	// byteRetryAfter is when a refused call may come back.
+	// byteRetryAfter is the Retry-After of a refused call.
 	byteRetryAfter = time.Second
-	// maxByteWait is the longest that a call waits for room.
+	// maxByteWait is the longest time that a call waits for room.
 	maxByteWait = 20 * time.Second
 )
 
-// Party is whose bytes are counted together: all keys and tokens of one user, agent
-// or service of a tenant.
+// Party groups the buffers that count together: those of all keys and tokens of one user,
+// agent or service of a tenant.
 type Party struct {
 	Tenant          junctor.TenantID
 	Issuer, Subject string
 }
 
-// PartyOf is the party of a principal; nil is this program itself.
+// PartyOf returns the party of a principal. nil stands for this program itself.
 func PartyOf(p *junctor.Principal) Party {
 	if p == nil {
 		return Party{}
@@ -47,50 +47,54 @@ func PartyOf(p *junctor.Principal) Party {
 	return Party{Tenant: p.Tenant, Issuer: p.Issuer, Subject: p.Subject}
 }
 
-// ByteBudgetOptions of a ByteBudget.
+// ByteBudgetOptions configures a ByteBudget.
 type ByteBudgetOptions struct {
 	Total    int64 // bytes of all parties together
 	PerParty int64 // bytes of one party; at most Total
 	// TotalSetting and PartySetting name the settings in messages to callers.
 	TotalSetting, PartySetting string
-	// FreeMemory gives memory that nobody holds back to the system, after a peak.
+	// FreeMemory gives unused memory back to the system after a peak. nil runs the
+	// garbage collector.
 	FreeMemory func()
 }
 
-// ByteBudget bounds the memory of messages in flight: bodies of requests and results
-// of servers. Large buffers are made through it, and a buffer counts from before it
-// is made until the garbage collector has taken it, whoever holds it meanwhile. So
-// nobody can forget to release one, and the count is the memory that is really used.
-// Who needs more than is left waits for a while; while somebody waits, garbage is
-// collected. A nil ByteBudget counts nothing.
+// ByteBudget bounds the memory of messages in flight: bodies of requests and results of
+// servers. Code that needs a large buffer allocates it with Make, ReadAll or a
+// ByteGrowth. A buffer counts from before its allocation until the garbage collector has
+// freed it. So no caller can forget to release one, and the count is the memory that is
+// really in use.
+//
+// A caller that needs more than is left waits for a while, and garbage is collected in
+// the meantime. A nil ByteBudget counts nothing.
 type ByteBudget struct {
 	options ByteBudgetOptions
 
-	mu         sync.Mutex
-	used       int64
-	usedByParty    map[Party]int64
-	waiters      []*byteWaiter // who came first stands first
-	collecting bool          // a goroutine collects for those who wait
-	freedSinceGC      int64         // since the last collection
-	countedSinceFree       int64         // since memory was last given back
-	freeScheduled   bool          // a timer will see to it
-	lastCounted   time.Time
+	mu               sync.Mutex // guards all fields below
+	used             int64
+	usedByParty      map[Party]int64
+	waiters          []*byteWaiter // oldest first
+	collecting       bool          // collectWhileWaiting runs
+	freedSinceGC     int64         // bytes released since the last collection
+	countedSinceFree int64         // bytes counted since memory was last given back
+	freeScheduled    bool          // a timer will call freeIdleMemory
+	lastCounted      time.Time
 }
 
-// byteWaiter is one who waits for room. ready is closed once the bytes are counted.
+// byteWaiter is a caller that waits for room. ready is closed after its bytes were
+// counted.
 type byteWaiter struct {
-	party   Party
-	size     int64
+	party Party
+	size  int64
 	ready chan struct{}
 }
 
-// byteCharge is what one buffer counts.
+// byteCharge is the share of one buffer in the count.
 type byteCharge struct {
 	party Party
-	size   int64
+	size  int64
 }
 
-// NewByteBudget makes a ByteBudget.
+// NewByteBudget makes a ByteBudget. It lowers PerParty to Total if it is larger.
 func NewByteBudget(o ByteBudgetOptions) *ByteBudget {
 	o.PerParty = min(o.PerParty, o.Total)
 	if o.FreeMemory == nil {
@@ -99,7 +103,7 @@ func NewByteBudget(o ByteBudgetOptions) *ByteBudget {
 	return &ByteBudget{options: o, usedByParty: map[Party]int64{}}
 }
 
-// Used is how many bytes are counted now.
+// Used returns how many bytes are counted now.
 func (b *ByteBudget) Used() int64 {
 	if b == nil {
 		return 0
@@ -109,11 +113,11 @@ func (b *ByteBudget) Used() int64 {
 	return b.used
 }
 
-// Make gives an empty buffer with room for n bytes.
+// Make returns an empty buffer with a capacity of n bytes, and counts it for who.
 //
-// Errors: too_large when n is more than one party may ever have, limited when the
-// party has too much in flight, unavailable when all parties together have. The last
-// two come after a wait: most of the time that ctx leaves, and 20 s at most.
+// Errors: too_large if n exceeds what one party may ever have; limited if the party has
+// too much in flight; unavailable if all parties together have too much in flight. The
+// last two come after a wait of most of the time that ctx leaves, at most 20 s.
 func (b *ByteBudget) Make(ctx context.Context, who Party, n int) ([]byte, error) {
 	if b == nil || n <= UncountedBytes {
 		return make([]byte, 0, n), nil
@@ -126,8 +130,9 @@ func (b *ByteBudget) Make(ctx context.Context, who Party, n int) ([]byte, error)
 	return buf, nil
 }
 
-// Count counts a buffer that was made elsewhere, at once and whatever the limits say:
-// a copy that nobody can wait for. Others wait until there is room again.
+// Count counts a buffer that was allocated elsewhere. It does not wait and it ignores the
+// limits, because the memory is already in use. Later callers of Make wait until there is
+// room again.
 func (b *ByteBudget) Count(who Party, buf []byte) {
 	n := int64(cap(buf))
 	if b == nil || n <= UncountedBytes {
@@ -139,8 +144,8 @@ func (b *ByteBudget) Count(who Party, buf []byte) {
 	runtime.AddCleanup(&buf[:1][0], b.releaseBytes, byteCharge{who, n})
 }
 
-// Reserve counts n bytes that are held outside of buffers made here, until release is
-// called, which may be called more than once. Its errors are those of Make.
+// Reserve counts n bytes that are held outside of buffers made here, until the caller
+// calls release. release may be called more than once. Errors are those of Make.
 func (b *ByteBudget) Reserve(ctx context.Context, who Party, n int64) (release func(), err error) {
 	if b == nil || n <= UncountedBytes {
 		return func() {}, nil
@@ -151,12 +156,12 @@ func (b *ByteBudget) Reserve(ctx context.Context, who Party, n int64) (release f
 	return sync.OnceFunc(func() { b.releaseBytes(byteCharge{who, n}) }), nil
 }
 
-// ErrTooLong says that ReadAll found more than its limit.
+// ErrTooLong is the error of ReadAll for input that is longer than its limit.
 var ErrTooLong = errors.New("longer than the limit")
 
-// ReadAll reads r to its end behind what is in buf. size is how much will come, -1
-// where that is not known. Its errors are ErrTooLong, those of r, and those of Make,
-// which come before anything is read where size is known.
+// ReadAll appends all of r to buf. size is the length of the input, or -1 if it is not
+// known. Errors are ErrTooLong, those of r, and those of Make. If size is known, errors
+// of Make come before anything is read.
 func (b *ByteBudget) ReadAll(ctx context.Context, who Party, buf []byte, r io.Reader, size, limit int64) (_ []byte, err error) {
 	if size > limit {
 		return buf, ErrTooLong
@@ -170,7 +175,7 @@ func (b *ByteBudget) ReadAll(ctx context.Context, who Party, buf []byte, r io.Re
 	}
 	for {
 		if len(buf) == cap(buf) {
-			more := 1 // g makes it more
+			more := 1 // Grow doubles the buffer by itself
 			if len(buf) < maxFreeGrowth/2 {
 				more = max(len(buf), 512)
 			}
@@ -192,7 +197,8 @@ func (b *ByteBudget) ReadAll(ctx context.Context, who Party, buf []byte, r io.Re
 	}
 }
 
-// growTo gives buf with room for n more bytes, of which it is known that they come.
+// growTo returns buf with room for n more bytes. It is for input of known length; the
+// buffer grows to that length at once.
 func (b *ByteBudget) growTo(ctx context.Context, who Party, buf []byte, n int) ([]byte, error) {
 	need := len(buf) + n
 	if need <= cap(buf) {
@@ -208,7 +214,7 @@ func (b *ByteBudget) growTo(ctx context.Context, who Party, buf []byte, n int) (
 	return append(more, buf...), nil
 }
 
-// CheckSize refuses n bytes that no party can ever have, with too_large. It counts
+// CheckSize returns a too_large error if no party may ever have n bytes. It counts
 // nothing.
 func (b *ByteBudget) CheckSize(n int64) error {
 	if b != nil && n > b.options.PerParty {
@@ -217,7 +223,8 @@ func (b *ByteBudget) CheckSize(n int64) error {
 	return nil
 }
 
-// acquireBytes counts n bytes, once there is room for them.
+// acquireBytes counts n bytes as soon as there is room for them. Errors are those of
+// Make.
 func (b *ByteBudget) acquireBytes(ctx context.Context, who Party, n int64) error {
 	if err := b.CheckSize(n); err != nil {
 		return err
@@ -230,7 +237,7 @@ func (b *ByteBudget) acquireBytes(ctx context.Context, who Party, n int64) error
 	}
 	w := &byteWaiter{who, n, make(chan struct{})}
 	b.waiters = append(b.waiters, w)
-	b.admitWaiters() // others may wait for their own share alone
+	b.admitWaiters() // the waiters in front may wait only for their own party's share
 	if !b.collecting {
 		b.collecting = true
 		go b.collectWhileWaiting()
@@ -248,15 +255,15 @@ func (b *ByteBudget) acquireBytes(ctx context.Context, who Party, n int64) error
 	defer b.mu.Unlock()
 	i := slices.Index(b.waiters, w)
 	if i < 0 {
-		return nil // there was room at the same moment
+		return nil // the bytes were counted at the same moment
 	}
 	b.waiters = slices.Delete(b.waiters, i, i+1)
 	b.admitWaiters()
 	return b.refusalError(who, n)
 }
 
-// maxWaitFor is how long a call waits for room: a part of the time that it has, so that
-// it is told why it was refused and not only that it took too long.
+// maxWaitFor returns how long a call waits for room: three quarters of the time that it
+// has. The rest lets it return the reason of the refusal instead of a bare timeout.
 func maxWaitFor(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(maxByteWait, time.Until(deadline)*3/4)
@@ -264,7 +271,8 @@ func maxWaitFor(ctx context.Context) time.Duration {
 	return maxByteWait
 }
 
-// refusalError says whose share is used up.
+// refusalError says which limit is used up: the party's or the total. The caller holds
+// b.mu.
 func (b *ByteBudget) refusalError(who Party, n int64) error {
 	if b.usedByParty[who]+n > b.options.PerParty {
 		return &junctor.Error{
@@ -278,11 +286,13 @@ func (b *ByteBudget) refusalError(who Party, n int64) error {
 	}
 }
 
+// hasRoom reports whether n more bytes of a party fit. The caller holds b.mu.
 func (b *ByteBudget) hasRoom(who Party, n int64) bool {
 	return b.used+n <= b.options.Total && b.usedByParty[who]+n <= b.options.PerParty
 }
 
-// countBytes counts bytes that fit.
+// countBytes counts n bytes without checking limits, and schedules freeIdleMemory if
+// enough was counted since the last time. The caller holds b.mu.
 func (b *ByteBudget) countBytes(who Party, n int64) {
 	b.used += n
 	b.usedByParty[who] += n
@@ -293,8 +303,9 @@ func (b *ByteBudget) countBytes(who Party, n int64) {
 	}
 }
 
-// admitWaiters lets those in for whom there is room. Who waits for its own share keeps
-// nobody else waiting; who waits for that of all is next, however much it needs.
+// admitWaiters counts the bytes of waiters that fit now. A waiter that exceeds its own
+// party's share holds nobody else up. The first waiter that exceeds only the total stops
+// the loop, so that small requests cannot starve a large one. The caller holds b.mu.
 func (b *ByteBudget) admitWaiters() {
 	kept := b.waiters[:0]
 	for i, w := range b.waiters {
@@ -313,7 +324,8 @@ func (b *ByteBudget) admitWaiters() {
 	b.waiters = kept
 }
 
-// releaseBytes is called when a buffer is no more.
+// releaseBytes takes a buffer out of the count. The garbage collector calls it after it
+// has freed the buffer.
 func (b *ByteBudget) releaseBytes(c byteCharge) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -325,8 +337,8 @@ func (b *ByteBudget) releaseBytes(c byteCharge) {
 	b.admitWaiters()
 }
 
-// collectWhileWaiting collects garbage while somebody waits: what is counted may be held by
-// nobody any more. While that frees nothing it does so more and more rarely.
+// collectWhileWaiting runs the garbage collector while callers wait, since counted
+// buffers may already be unreachable. It runs less often while collections free nothing.
 func (b *ByteBudget) collectWhileWaiting() {
 	for wait := minCollectDelay; ; {
 		runtime.GC()
@@ -345,8 +357,8 @@ func (b *ByteBudget) collectWhileWaiting() {
 	}
 }
 
-// freeIdleMemory gives memory back to the system once a peak is over, and comes again while
-// there is anything left to give.
+// freeIdleMemory gives memory back to the system after a peak. It schedules itself again
+// while large buffers are in use.
 func (b *ByteBudget) freeIdleMemory() {
 	b.mu.Lock()
 	if busy := time.Since(b.lastCounted) < freeAfter; busy {
@@ -363,5 +375,5 @@ func (b *ByteBudget) freeIdleMemory() {
 		b.freeScheduled = false
 		return
 	}
-	time.AfterFunc(freeAfter, b.freeIdleMemory) // somebody reads slowly
+	time.AfterFunc(freeAfter, b.freeIdleMemory) // a slow reader still holds buffers
 }

@@ -8,33 +8,35 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxFreeGrowth is up to where a message of unknown length grows without waiting: no
-// more than that is held by one who waits. Would callers wait with more, all of them
-// together could hold what each of them waits for.
+// maxFreeGrowth is the size up to which a message of unknown length grows without
+// waiting. A caller that waits for room holds at most this much. If callers could wait
+// while they hold more, together they could hold all the memory that each of them waits
+// for.
 const maxFreeGrowth = 256 << 10
 
-// ByteGrowth gives the memory of messages whose length is not known before they end,
-// one after the other. Once a message is longer than a little, all that it can ever
-// need is counted at once; Settle gives back what it did not need.
+// ByteGrowth allocates the memory of messages whose length is not known in advance, one
+// message after the other. When a message exceeds maxFreeGrowth, the most that it can
+// ever need is counted at once. Settle gives back the part that it did not need. A
+// ByteGrowth is not safe for concurrent use.
 type ByteGrowth struct {
-	budget *ByteBudget
-	ctx    context.Context
+	budget   *ByteBudget
+	ctx      context.Context // bounds all waits
 	party    Party
-	maxBytes   int64 // bytes of one message
+	maxBytes int64 // largest length of one message
 
-	claimed int64  // counted for the message
-	buffer  []byte // its memory
+	claimed int64  // bytes counted for the current message
+	buffer  []byte // memory of the current message
 }
 
-// Growth makes a ByteGrowth for messages of a party that have at most most bytes. ctx
-// is that of all waits.
+// Growth makes a ByteGrowth for messages of a party with at most most bytes each. ctx
+// bounds all waits.
 func (b *ByteBudget) Growth(ctx context.Context, who Party, most int64) *ByteGrowth {
 	return &ByteGrowth{budget: b, ctx: ctx, party: who, maxBytes: most}
 }
 
-// Grow gives buf with room for n more bytes, as slices.Grow does. buf must be what
-// Grow gave for the message before, or other memory. The errors are those of
-// ByteBudget.Make; buf is as it was then.
+// Grow returns buf with room for n more bytes, as slices.Grow does. buf must be the
+// result of the previous Grow for this message, or memory that was not made here. Errors
+// are those of ByteBudget.Make; buf is then unchanged.
 func (g *ByteGrowth) Grow(buf []byte, n int) ([]byte, error) {
 	need := len(buf) + n
 	if need <= cap(buf) {
@@ -48,7 +50,7 @@ func (g *ByteGrowth) Grow(buf []byte, n int) ([]byte, error) {
 		return g.buffer, nil
 	}
 	if g.claimed == 0 {
-		// When the last memory is made, half of it is there twice.
+		// While the largest buffer is filled from the previous one, both exist.
 		claim := min(g.maxBytes+g.maxBytes/2+maxFreeGrowth, g.budget.options.PerParty)
 		if err := g.budget.acquireBytes(g.ctx, g.party, claim); err != nil {
 			return buf, err
@@ -57,7 +59,7 @@ func (g *ByteGrowth) Grow(buf []byte, n int) ([]byte, error) {
 	}
 	size := max(int64(need), 2*int64(cap(buf)))
 	if size > g.maxBytes/2 {
-		size = max(int64(need), g.maxBytes) // the last
+		size = max(int64(need), g.maxBytes) // the final size: the message cannot get longer
 	}
 	if size+int64(cap(buf)) > g.claimed {
 		size = int64(need)
@@ -69,8 +71,8 @@ func (g *ByteGrowth) Grow(buf []byte, n int) ([]byte, error) {
 	return g.buffer, nil
 }
 
-// Settle ends a message: its memory counts as long as it is held, and no more than it
-// is. It has to be called before the next message, and at the end.
+// Settle ends the current message. From then on its buffer counts with its real size,
+// until the garbage collector frees it. Call it after every message, also after an error.
 func (g *ByteGrowth) Settle() {
 	claim, last := g.claimed, g.buffer
 	g.claimed, g.buffer = 0, nil

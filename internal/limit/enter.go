@@ -7,24 +7,27 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Bound is an account and the limits that hold for it at this moment.
+// Bound is an account together with the limits that apply to it now.
 type Bound struct {
-	Who     string // for people: agent, user, tool
+	Who     string // kind of party for messages: agent, user or tool
 	Account *Account
 	Limits  *junctor.Limits
 }
 
-// maxBounds is how many bounds a call may have: its agent's, its user's, its
+// maxBounds is the largest number of bounds of one call: its agent's, its user's and its
 // tool's.
 const maxBounds = 3
 
-// Pass is the right to make one call. Leave gives its places back.
+// Pass is the permission to make one call. Its holder must call Leave when the call has
+// ended. The zero Pass is valid.
 type Pass struct {
+	// Allowance is the limit that leaves the fewest calls, for the headers of the
+	// response.
 	Allowance junctor.Allowance
-	runningIn   [maxBounds]*Account
+	runningIn [maxBounds]*Account // accounts that count the call as running
 }
 
-// Leave ends the call.
+// Leave ends the call. Later calls do nothing.
 func (p *Pass) Leave() {
 	for i, a := range p.runningIn {
 		if a != nil {
@@ -34,9 +37,9 @@ func (p *Pass) Leave() {
 	}
 }
 
-// Enter counts one call against all bounds, or against none. Where limits say
-// queue it waits, up to what they say and while the context lasts. The error is
-// limited, and says when to come back, or canceled.
+// Enter counts one call against all bounds, or against none of them. If limits allow
+// queueing, it waits as long as they allow and ctx lasts. The caller must call Leave on
+// the Pass. Errors: limited, with the time to come back, or canceled.
 func Enter(ctx context.Context, bounds []Bound, now time.Time) (Pass, error) {
 	e := pendingCall{bounds: bounds, now: now}
 	if err := e.countCall(ctx); err != nil {
@@ -57,20 +60,21 @@ func Enter(ctx context.Context, bounds []Bound, now time.Time) (Pass, error) {
 	return e.pass, nil
 }
 
-// pendingCall is one call on its way in. days and rates are how many bounds have
-// counted it.
+// pendingCall is a call while Enter counts it. daysCounted and ratesCounted are how many
+// bounds have counted it; undoCounts needs them.
 type pendingCall struct {
-	bounds      []Bound
-	now         time.Time
+	bounds                    []Bound
+	now                       time.Time
 	daysCounted, ratesCounted int
-	fromPool      [maxBounds]struct{ day, rate bool } // from the pool, too
-	wait        time.Duration
-	pass        Pass
-	hasAllowance       bool // pass.Allowance is set
+	fromPool                  [maxBounds]struct{ day, rate bool } // whether the pool has counted it, too
+	wait                      time.Duration                       // time until all reserved tokens are available
+	pass                      Pass
+	hasAllowance              bool // pass.Allowance is set
 }
 
-// countCall takes a call of the day and a token of the rate from every bound, as this
-// replica counts them, and where there is a pool, as all of them do together.
+// countCall takes one call of the day and one token of the rate from every bound. It
+// counts on this replica first and then in the pool. After an error the caller calls
+// undoCounts.
 func (e *pendingCall) countCall(ctx context.Context) error {
 	for i := range e.bounds {
 		b := &e.bounds[i]
@@ -106,8 +110,8 @@ func (e *pendingCall) countCall(ctx context.Context) error {
 	return nil
 }
 
-// takePooledCall takes a call of the day from the pool. One that is away refuses
-// nothing.
+// takePooledCall takes one call of the day from the pool. An unavailable pool refuses
+// nothing; the count of this replica has already been checked.
 func (e *pendingCall) takePooledCall(ctx context.Context, i int) error {
 	b := &e.bounds[i]
 	most := b.Limits.PerDay
@@ -116,7 +120,7 @@ func (e *pendingCall) takePooledCall(ctx context.Context, i int) error {
 	}
 	left, ok, err := b.Account.lease.useCall(ctx, most, b.Account.callsToday(e.now)-1, e.now)
 	if err != nil {
-		return nil //nolint:nilerr // the pool tells of it
+		return nil //nolint:nilerr // the pool logs it
 	}
 	end := endOfDay(e.now)
 	e.noteAllowance(b, "-per-day", most, left, end)
@@ -127,7 +131,8 @@ func (e *pendingCall) takePooledCall(ctx context.Context, i int) error {
 	return nil
 }
 
-// takePooledToken takes a token of the rate from the pool.
+// takePooledToken takes one token of the rate from the pool. An unavailable pool refuses
+// nothing.
 func (e *pendingCall) takePooledToken(ctx context.Context, i int) error {
 	b := &e.bounds[i]
 	if b.Account.lease == nil || b.Limits.PerSecond <= 0 {
@@ -136,7 +141,7 @@ func (e *pendingCall) takePooledToken(ctx context.Context, i int) error {
 	r := rateOf(b.Limits)
 	wait, left, whole, ok, err := b.Account.lease.useToken(ctx, r, b.Limits.Wait(), e.now)
 	if err != nil {
-		return nil //nolint:nilerr // the pool tells of it
+		return nil //nolint:nilerr // the pool logs it
 	}
 	e.noteAllowance(b, "-per-second", r.Burst, left, whole)
 	if !ok {
@@ -147,7 +152,8 @@ func (e *pendingCall) takePooledToken(ctx context.Context, i int) error {
 	return nil
 }
 
-// startRunning takes a place among the calls that run at a time.
+// startRunning takes a place among the running calls of every bound that limits them.
+// After an error the caller gives back the places that were taken.
 func (e *pendingCall) startRunning(ctx context.Context) error {
 	for i := range e.bounds {
 		b := &e.bounds[i]
@@ -166,6 +172,8 @@ func (e *pendingCall) startRunning(ctx context.Context) error {
 	return nil
 }
 
+// startInAccount takes a place in one account. It waits if the limits allow that, less
+// the time that the call waits for its token.
 func (e *pendingCall) startInAccount(ctx context.Context, b *Bound, most int) bool {
 	if wait := b.Limits.Wait() - e.wait; wait > 0 {
 		ctx, cancel := context.WithTimeout(ctx, wait)
@@ -175,7 +183,8 @@ func (e *pendingCall) startInAccount(ctx context.Context, b *Bound, most int) bo
 	return b.Account.tryStartCall(most)
 }
 
-// undoCounts takes back what count took.
+// undoCounts takes back everything that countCall counted, so that a refused call costs
+// nothing.
 func (e *pendingCall) undoCounts() {
 	for i := range e.bounds {
 		b := &e.bounds[i]
@@ -194,7 +203,7 @@ func (e *pendingCall) undoCounts() {
 	}
 }
 
-// noteAllowance keeps the allowance that leaves least.
+// noteAllowance keeps the allowance that leaves the fewest calls.
 func (e *pendingCall) noteAllowance(b *Bound, what string, limit, left int, reset time.Time) {
 	if e.hasAllowance && left >= e.pass.Allowance.Remaining {
 		return
@@ -203,6 +212,7 @@ func (e *pendingCall) noteAllowance(b *Bound, what string, limit, left int, rese
 	e.pass.Allowance = junctor.Allowance{Name: b.Who + what, Limit: limit, Remaining: left, Reset: reset.UTC()}
 }
 
+// limitError is the error for a bound whose limit is reached.
 func (e *pendingCall) limitError(b *Bound, what string, after time.Duration) error {
 	allowance := e.pass.Allowance
 	return &junctor.Error{
@@ -211,6 +221,7 @@ func (e *pendingCall) limitError(b *Bound, what string, after time.Duration) err
 	}
 }
 
+// sleepContext waits for d. It returns an error if ctx ends first.
 func sleepContext(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
