@@ -14,16 +14,16 @@ import (
 func (i *Identity) Flush(ctx context.Context) error {
 	s := i.snapshot.Load()
 	return errors.Join(
-		flush(s.used, func(tenant junctor.TenantID, used map[string]time.Time) error {
+		flushUsage(s.keyUsage, func(tenant junctor.TenantID, used map[string]time.Time) error {
 			return i.store.For(tenant).TouchKeys(ctx, used)
 		}),
-		flush(s.entered, func(tenant junctor.TenantID, used map[string]time.Time) error {
+		flushUsage(s.loginUsage, func(tenant junctor.TenantID, used map[string]time.Time) error {
 			return i.store.For(tenant).TouchLogins(ctx, used)
 		}),
 	)
 }
 
-func flush(all map[ref]*usage, touch func(junctor.TenantID, map[string]time.Time) error) error {
+func flushUsage(all map[tenantRef]*usage, touch func(junctor.TenantID, map[string]time.Time) error) error {
 	type pending struct {
 		usage *usage
 		last  int64
@@ -31,8 +31,8 @@ func flush(all map[ref]*usage, touch func(junctor.TenantID, map[string]time.Time
 	times := make(map[junctor.TenantID]map[string]time.Time)
 	marks := make(map[junctor.TenantID][]pending)
 	for r, u := range all {
-		last := u.last.Load()
-		if last == u.flushed.Load() {
+		last := u.lastUsed.Load()
+		if last == u.storedLastUsed.Load() {
 			continue
 		}
 		if times[r.tenant] == nil {
@@ -48,7 +48,7 @@ func flush(all map[ref]*usage, touch func(junctor.TenantID, map[string]time.Time
 			continue
 		}
 		for _, p := range marks[tenant] {
-			p.usage.flushed.Store(p.last)
+			p.usage.storedLastUsed.Store(p.last)
 		}
 	}
 	return failed

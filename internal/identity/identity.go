@@ -34,22 +34,22 @@ type Config struct {
 // Identity knows the keys, the users and their logins. It is safe for
 // concurrent use.
 type Identity struct {
-	store   *store.Store
-	now     func() time.Time
-	log     *slog.Logger
-	changed func([]junctor.User)
-	missed  func(sum [32]byte) bool
+	store          *store.Store
+	now            func() time.Time
+	log            *slog.Logger
+	onUsersChanged func([]junctor.User)
+	onUnknownToken func(sum [32]byte) bool
 
-	anonymous *junctor.Principal // nil unless open
-	local     *junctor.Principal
-	cost      cost          // of hashing a password
-	hashing   chan struct{} // bounds how many passwords are hashed at a time
+	anonymousPrincipal *junctor.Principal // nil unless open
+	operatorPrincipal  *junctor.Principal
+	passwordCost       hashCost      // of hashing a password
+	hashSlots          chan struct{} // bounds how many passwords are hashed at a time
 
 	// mu is held over each change, its database part included, so that a
 	// reload that read before a revocation cannot be published after it.
-	mu       sync.Mutex
-	fixed    bool // the admin key of the default tenant is set from outside
-	snapshot atomic.Pointer[snapshot]
+	mu            sync.Mutex
+	adminKeyFixed bool // the admin key of the default tenant is set from outside
+	snapshot      atomic.Pointer[snapshot]
 }
 
 // New loads all keys, users and logins.
@@ -70,19 +70,19 @@ func New(ctx context.Context, c Config) (*Identity, error) {
 		c.Missed = func([32]byte) bool { return false }
 	}
 	i := &Identity{
-		store: c.Store, now: c.Now, log: c.Logger, changed: c.Changed, missed: c.Missed, cost: commonCost(), hashing: make(chan struct{}, maxHashing),
-		local: &junctor.Principal{
+		store: c.Store, now: c.Now, log: c.Logger, onUsersChanged: c.Changed, onUnknownToken: c.Missed, passwordCost: defaultHashCost(), hashSlots: make(chan struct{}, maxConcurrentHashes),
+		operatorPrincipal: &junctor.Principal{
 			Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Subject: "operator", Name: "operator",
 			Scopes: []junctor.Scope{junctor.ScopeAdmin},
 		},
 	}
 	if c.Open {
-		i.anonymous = &junctor.Principal{
+		i.anonymousPrincipal = &junctor.Principal{
 			Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerOpen, Subject: "anonymous", Name: "anonymous",
 			Scopes: []junctor.Scope{junctor.ScopeToolsRead, junctor.ScopeToolsCall},
 		}
 	}
-	i.snapshot.Store(build(rows{}, nil))
+	i.snapshot.Store(buildSnapshot(rowSet{}, nil))
 	if err := i.Reload(ctx); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func New(ctx context.Context, c Config) (*Identity, error) {
 func (i *Identity) Reload(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.reload(ctx)
+	return i.reloadLocked(ctx)
 }
 
 // Follow is Reload, and gives the keys that have a new token since the last time, as
@@ -104,15 +104,15 @@ func (i *Identity) Follow(ctx context.Context) (rotated []junctor.Key, err error
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	former := i.snapshot.Load()
-	if err := i.reload(ctx); err != nil {
+	if err := i.reloadLocked(ctx); err != nil {
 		return nil, err
 	}
-	had := make(map[ref][32]byte, len(former.keys))
+	had := make(map[tenantRef][32]byte, len(former.keys))
 	for n := range former.keys {
-		had[ref{former.keys[n].Tenant, former.keys[n].ID}] = former.keys[n].Hash
+		had[tenantRef{former.keys[n].Tenant, former.keys[n].ID}] = former.keys[n].Hash
 	}
 	for _, k := range i.snapshot.Load().keys {
-		known, ok := had[ref{k.Tenant, k.ID}]
+		known, ok := had[tenantRef{k.Tenant, k.ID}]
 		if !ok || known == k.Hash {
 			continue
 		}
@@ -124,8 +124,8 @@ func (i *Identity) Follow(ctx context.Context) (rotated []junctor.Key, err error
 	return rotated, nil
 }
 
-func (i *Identity) reload(ctx context.Context) (err error) {
-	var r rows
+func (i *Identity) reloadLocked(ctx context.Context) (err error) {
+	var r rowSet
 	if r.keys, err = i.store.Keys(ctx); err != nil {
 		return err
 	}
@@ -138,30 +138,30 @@ func (i *Identity) reload(ctx context.Context) (err error) {
 	if r.logins, err = i.store.Logins(ctx, i.now()); err != nil {
 		return err
 	}
-	i.publish(r)
+	i.publishRows(r)
 	return nil
 }
 
-// settle makes a change that is stored one that the next check sees. The
+// applyChange makes a change that is stored one that the next check sees. The
 // caller holds mu. Where the new state cannot be read, drop takes out of the
 // former one what must not be found in it any more.
-func (i *Identity) settle(ctx context.Context, drop func(*rows)) error {
-	err := i.reload(context.WithoutCancel(ctx))
+func (i *Identity) applyChange(ctx context.Context, drop func(*rowSet)) error {
+	err := i.reloadLocked(context.WithoutCancel(ctx))
 	if err != nil && drop != nil {
 		r := i.snapshot.Load().clone()
 		drop(&r)
-		i.publish(r)
+		i.publishRows(r)
 		i.log.LogAttrs(ctx, slog.LevelWarn, "what was stored could not be read again; it is tried in a minute", slog.String("error", err.Error()))
 		return nil
 	}
 	return err
 }
 
-// publish makes rows what the next check sees. The caller holds mu.
-func (i *Identity) publish(r rows) {
-	i.snapshot.Store(build(r, i.snapshot.Load()))
-	i.changed(r.users)
+// publishRows makes rows what the next check sees. The caller holds mu.
+func (i *Identity) publishRows(r rowSet) {
+	i.snapshot.Store(buildSnapshot(r, i.snapshot.Load()))
+	i.onUsersChanged(r.users)
 }
 
 // Local is the principal of the operator's own socket.
-func (i *Identity) Local() *junctor.Principal { return i.local }
+func (i *Identity) Local() *junctor.Principal { return i.operatorPrincipal }

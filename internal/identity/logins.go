@@ -14,12 +14,12 @@ const LinkLife = 15 * time.Minute
 // What a browser holds, and what a link holds, begin with these, so that who
 // finds one knows what it is.
 const (
-	cookieMark = "jcs_"
-	linkMark   = "jcl_"
+	cookiePrefix = "jcs_"
+	linkPrefix   = "jcl_"
 )
 
-// refused is the answer to every sign-in that fails, whatever it was.
-func refused() error {
+// errSignInRefused is the answer to every sign-in that fails, whatever it was.
+func errSignInRefused() error {
 	return junctor.Errorf(junctor.CodeUnauthenticated, "this name and password do not go together")
 }
 
@@ -42,7 +42,7 @@ func (i *Identity) SetPassword(ctx context.Context, tenant junctor.TenantID, id,
 	if _, err := i.ChangeUser(ctx, tenant, id, func(u *junctor.User) error { u.Password = phc; return nil }); err != nil {
 		return err
 	}
-	return i.endLogins(context.WithoutCancel(ctx), tenant, id, except)
+	return i.revokeLoginsOf(context.WithoutCancel(ctx), tenant, id, except)
 }
 
 // SamePassword says whether it is the password of a user, by id.
@@ -51,7 +51,7 @@ func (i *Identity) SamePassword(ctx context.Context, tenant junctor.TenantID, id
 	if err != nil || u.Password == "" {
 		return false, err
 	}
-	return i.samePassword(ctx, u.Password, password)
+	return i.verifyPassword(ctx, u.Password, password)
 }
 
 // SignIn signs a user in by name and password, and gives what their browser is
@@ -65,14 +65,14 @@ func (i *Identity) SignIn(ctx context.Context, tenant junctor.TenantID, name, pa
 	}
 	phc, known := u.Password, true
 	if phc == "" || u.Disabled {
-		phc, known = i.nobody(), false
+		phc, known = i.decoyHash(), false
 	}
-	same, err := i.samePassword(ctx, phc, password)
+	same, err := i.verifyPassword(ctx, phc, password)
 	if err != nil {
 		return "", junctor.Login{}, err
 	}
 	if !same || !known {
-		return "", junctor.Login{}, refused()
+		return "", junctor.Login{}, errSignInRefused()
 	}
 	return i.CreateLogin(ctx, u.Tenant, u.ID, junctor.LoginPassword)
 }
@@ -83,20 +83,20 @@ func (i *Identity) CreateLogin(ctx context.Context, tenant junctor.TenantID, use
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if u, err := i.store.For(tenant).User(ctx, user); err != nil || u.Disabled {
-		return "", junctor.Login{}, refused()
+		return "", junctor.Login{}, errSignInRefused()
 	}
-	cookie, l = i.newLogin(cookieMark, junctor.LoginLife)
+	cookie, l = i.newLogin(cookiePrefix, junctor.LoginLife)
 	l.Tenant, l.User, l.How = tenant, user, how
 	if err := i.store.For(tenant).AddLogin(ctx, l); err != nil {
 		return "", junctor.Login{}, err
 	}
-	return cookie, l, i.signedIn(ctx, l)
+	return cookie, l, i.publishLogin(ctx, l)
 }
 
 // CreateLink makes a link that signs a user in, by id, once and soon. Whoever
 // has it is let in.
 func (i *Identity) CreateLink(ctx context.Context, tenant junctor.TenantID, user string) (token string, expires time.Time, err error) {
-	token, l := i.newLogin(linkMark, LinkLife)
+	token, l := i.newLogin(linkPrefix, LinkLife)
 	l.Tenant, l.User, l.How = tenant, user, junctor.LoginLink
 	if err := i.store.For(tenant).AddLink(ctx, l); err != nil {
 		return "", time.Time{}, err
@@ -109,22 +109,22 @@ func (i *Identity) CreateLink(ctx context.Context, tenant junctor.TenantID, user
 // Of any number of callers one is let in; the others, and those with another
 // link that is not good, get not_found.
 func (i *Identity) UseLink(ctx context.Context, token string) (cookie string, l junctor.Login, err error) {
-	if len(token) > maxToken {
+	if len(token) > maxTokenLength {
 		token = ""
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	cookie, l = i.newLogin(cookieMark, junctor.LoginLife)
-	if l, err = i.store.UseLink(ctx, hash(token), l, i.now()); err != nil {
+	cookie, l = i.newLogin(cookiePrefix, junctor.LoginLife)
+	if l, err = i.store.UseLink(ctx, hashToken(token), l, i.now()); err != nil {
 		return "", junctor.Login{}, err
 	}
-	return cookie, l, i.signedIn(ctx, l)
+	return cookie, l, i.publishLogin(ctx, l)
 }
 
-func (i *Identity) signedIn(ctx context.Context, l junctor.Login) error {
+func (i *Identity) publishLogin(ctx context.Context, l junctor.Login) error {
 	i.log.LogAttrs(ctx, slog.LevelInfo, "user signed in", slog.String("tenant", string(l.Tenant)), slog.String("user", l.User),
 		slog.String("login", l.ID), slog.String("how", l.How))
-	return i.settle(ctx, func(r *rows) { r.logins = append(r.logins, l) })
+	return i.applyChange(ctx, func(r *rowSet) { r.logins = append(r.logins, l) })
 }
 
 // ListLogins lists a tenant's logins that are live, oldest first, or those of
@@ -139,7 +139,7 @@ func (i *Identity) ListLogins(ctx context.Context, tenant junctor.TenantID, user
 		if l.Tenant != tenant || user != "" && l.User != user {
 			continue
 		}
-		l.LastUsedAt = since(l.LastUsedAt, time.UnixMicro(s.entered[ref{l.Tenant, l.ID}].last.Load()).UTC())
+		l.LastUsedAt = laterOf(l.LastUsedAt, time.UnixMicro(s.loginUsage[tenantRef{l.Tenant, l.ID}].lastUsed.Load()).UTC())
 		if l.Live(i.now()) {
 			list = append(list, l)
 		}
@@ -156,17 +156,17 @@ func (i *Identity) RevokeLogin(ctx context.Context, tenant junctor.TenantID, id 
 		return err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "login ended", slog.String("tenant", string(tenant)), slog.String("login", id))
-	return i.settle(ctx, func(r *rows) { dropLogins(r, tenant, func(l *junctor.Login) bool { return l.ID == id }) })
+	return i.applyChange(ctx, func(r *rowSet) { removeLogins(r, tenant, func(l *junctor.Login) bool { return l.ID == id }) })
 }
 
-func (i *Identity) endLogins(ctx context.Context, tenant junctor.TenantID, user, except string) error {
+func (i *Identity) revokeLoginsOf(ctx context.Context, tenant junctor.TenantID, user, except string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err := i.store.For(tenant).RevokeLogins(ctx, user, except, i.now()); err != nil {
 		return err
 	}
-	return i.settle(ctx, func(r *rows) {
-		dropLogins(r, tenant, func(l *junctor.Login) bool { return l.User == user && l.ID != except })
+	return i.applyChange(ctx, func(r *rowSet) {
+		removeLogins(r, tenant, func(l *junctor.Login) bool { return l.User == user && l.ID != except })
 	})
 }
 
@@ -174,5 +174,5 @@ func (i *Identity) endLogins(ctx context.Context, tenant junctor.TenantID, user,
 func (i *Identity) newLogin(mark string, life time.Duration) (string, junctor.Login) {
 	token := mark + newSecret()
 	now := i.now()
-	return token, junctor.Login{ID: newID(), Hash: hash(token), CreatedAt: stored(now), ExpiresAt: stored(now.Add(life))}
+	return token, junctor.Login{ID: newID(), Hash: hashToken(token), CreatedAt: toStoredTime(now), ExpiresAt: toStoredTime(now.Add(life))}
 }

@@ -11,34 +11,34 @@ import (
 // Party is a user who comes with scopes of their own, as a token says them:
 // what they may do is some of what their role has at each moment.
 type Party struct {
-	identity *Identity
-	user     ref
-	scopes   []junctor.Scope
-	most     []junctor.Scope
-	via      via
-	expires  time.Time
-	last     atomic.Pointer[standing]
+	identity  *Identity
+	user      tenantRef
+	scopes    []junctor.Scope
+	maxScopes []junctor.Scope
+	grant     clientGrant
+	expires   time.Time
+	resolved  atomic.Pointer[resolvedParty]
 }
 
-// via is the program that acts for a party, where one does.
-type via struct{ consent, client string }
+// clientGrant is the program that acts for a party, where one does.
+type clientGrant struct{ consent, client string }
 
-// standing is what a party was as of a snapshot; nil where it may not act.
-type standing struct {
-	of        uint64
-	principal *junctor.Principal
+// resolvedParty is what a party was as of a snapshot; nil where it may not act.
+type resolvedParty struct {
+	snapshotVersion uint64
+	principal       *junctor.Principal
 }
 
 // Party is the user u with the scopes of a token, until that expires. most is what
 // tokens can carry at all.
 func (i *Identity) Party(u junctor.User, scopes, most []junctor.Scope, expires time.Time) *Party {
-	return &Party{identity: i, user: ref{u.Tenant, u.ID}, scopes: scopes, most: most, expires: expires}
+	return &Party{identity: i, user: tenantRef{u.Tenant, u.ID}, scopes: scopes, maxScopes: most, expires: expires}
 }
 
 // Via makes it a program's token: for which consent, and whose program. It is called
 // before the party is used.
 func (p *Party) Via(consent, client string) *Party {
-	p.via = via{consent, client}
+	p.grant = clientGrant{consent, client}
 	return p
 }
 
@@ -46,25 +46,25 @@ func (p *Party) Via(consent, client string) *Party {
 // it. Denied once the user is gone or switched off.
 func (p *Party) Principal() (*junctor.Principal, error) {
 	s := p.identity.snapshot.Load()
-	last := p.last.Load()
-	if last == nil || last.of != s.number {
-		last = &standing{s.number, p.as(s)}
-		p.last.Store(last)
+	last := p.resolved.Load()
+	if last == nil || last.snapshotVersion != s.version {
+		last = &resolvedParty{s.version, p.resolveIn(s)}
+		p.resolved.Store(last)
 	}
 	if last.principal == nil {
-		return nil, switchedOff()
+		return nil, errUserDisabled()
 	}
 	return last.principal, nil
 }
 
-func (p *Party) as(s *snapshot) *junctor.Principal {
-	u := s.userOf[p.user]
+func (p *Party) resolveIn(s *snapshot) *junctor.Principal {
+	u := s.usersByID[p.user]
 	if u == nil || u.Disabled {
 		return nil
 	}
-	who := person(u)
+	who := userPrincipal(u)
 	who.Scopes = u.Role.Cut(p.scopes)
-	who.Consent, who.Client, who.Expires = p.via.consent, p.via.client, p.expires
-	who.Could = slices.DeleteFunc(u.Role.Cut(p.most), who.Has)
+	who.Consent, who.Client, who.Expires = p.grant.consent, p.grant.client, p.expires
+	who.Could = slices.DeleteFunc(u.Role.Cut(p.maxScopes), who.Has)
 	return who
 }

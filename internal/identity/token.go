@@ -11,8 +11,8 @@ import (
 // that it survives shells, headers and a double click. Its first 12 characters
 // are shown later to recognise it by; they tell nothing about the rest.
 const (
-	tokenMark    = "jct_"
-	prefixLength = len(tokenMark) + 8
+	tokenPrefix  = "jct_"
+	prefixLength = len(tokenPrefix) + 8
 	secretDigits = 43
 	tokenLength  = prefixLength + 1 + secretDigits
 )
@@ -21,7 +21,7 @@ const (
 func newID() string { return strings.ToLower(rand.Text()[:16]) }
 
 // newToken makes the token of the key with that id.
-func newToken(id string) string { return tokenMark + id[:8] + "_" + newSecret() }
+func newToken(id string) string { return tokenPrefix + id[:8] + "_" + newSecret() }
 
 // newSecret makes 32 random bytes in base 62.
 func newSecret() string {
@@ -34,7 +34,7 @@ func newSecret() string {
 // prefixOf is what may be shown of a token: nothing of one that was not made
 // here, since its first characters may be all there is to it.
 func prefixOf(token string) string {
-	if len(token) != tokenLength || !strings.HasPrefix(token, tokenMark) {
+	if len(token) != tokenLength || !strings.HasPrefix(token, tokenPrefix) {
 		return ""
 	}
 	return token[:prefixLength]

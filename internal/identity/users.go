@@ -25,7 +25,7 @@ type NewUser struct {
 // name, role or choice, conflict where the name is taken, not_found for an
 // unknown tenant.
 func (i *Identity) CreateUser(ctx context.Context, tenant junctor.TenantID, n NewUser) (junctor.User, error) {
-	now := stored(i.now())
+	now := toStoredTime(i.now())
 	u := junctor.User{
 		ID: newID(), Tenant: tenant, Name: n.Name, Role: n.Role, CreatedAt: now, UpdatedAt: now,
 		Sources: cmp.Or(n.Sources, junctor.SourcesBoth), Tier: cmp.Or(n.Tier, junctor.TierFree),
@@ -36,7 +36,7 @@ func (i *Identity) CreateUser(ctx context.Context, tenant junctor.TenantID, n Ne
 		return junctor.User{}, err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "user created", slog.String("tenant", string(tenant)), slog.String("user", u.ID), slog.String("role", string(u.Role)))
-	return u, i.settle(ctx, func(r *rows) { r.users = append(r.users, u) })
+	return u, i.applyChange(ctx, func(r *rowSet) { r.users = append(r.users, u) })
 }
 
 // ListUsers lists a tenant's users by name.
@@ -80,12 +80,12 @@ func (i *Identity) ChangeUser(ctx context.Context, tenant junctor.TenantID, id s
 	if next.Disabled {
 		err = rows.RevokeLogins(context.WithoutCancel(ctx), next.ID, "", i.now())
 	}
-	return next, errors.Join(err, i.settleUser(ctx, next))
+	return next, errors.Join(err, i.applyUserChange(ctx, next))
 }
 
-// settleUser is settle after a change of one user.
-func (i *Identity) settleUser(ctx context.Context, u junctor.User) error {
-	return i.settle(ctx, func(r *rows) {
+// applyUserChange is settle after a change of one user.
+func (i *Identity) applyUserChange(ctx context.Context, u junctor.User) error {
+	return i.applyChange(ctx, func(r *rowSet) {
 		if n := slices.IndexFunc(r.users, func(o junctor.User) bool { return o.Tenant == u.Tenant && o.ID == u.ID }); n >= 0 {
 			r.users[n] = u
 		}
@@ -98,15 +98,15 @@ func (i *Identity) settleUser(ctx context.Context, u junctor.User) error {
 func (i *Identity) DeleteUser(ctx context.Context, tenant junctor.TenantID, id string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	now := stored(i.now())
+	now := toStoredTime(i.now())
 	if err := i.store.For(tenant).DeleteUser(ctx, id, now); err != nil {
 		return err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "user deleted", slog.String("tenant", string(tenant)), slog.String("user", id))
-	return i.settle(ctx, func(r *rows) {
-		revokeKeys(r, tenant, now, func(k *junctor.Key) bool { return k.User == id })
+	return i.applyChange(ctx, func(r *rowSet) {
+		markKeysRevoked(r, tenant, now, func(k *junctor.Key) bool { return k.User == id })
 		r.users = slices.DeleteFunc(r.users, func(u junctor.User) bool { return u.Tenant == tenant && u.ID == id })
-		dropLogins(r, tenant, func(l *junctor.Login) bool { return l.User == id })
+		removeLogins(r, tenant, func(l *junctor.Login) bool { return l.User == id })
 	})
 }
 
@@ -136,15 +136,15 @@ func (i *Identity) LinkUser(ctx context.Context, tenant junctor.TenantID, id, is
 // time. Errors: invalid for a bad id, conflict where it is taken.
 func (i *Identity) CreateTenant(ctx context.Context, id junctor.TenantID, name string) (junctor.Tenant, junctor.Key, string, error) {
 	now := i.now()
-	t := junctor.Tenant{ID: id, Name: cmp.Or(name, string(id)), CreatedAt: stored(now)}
-	k, token := newKey(id, adminName, []junctor.Scope{junctor.ScopeAdmin}, now)
+	t := junctor.Tenant{ID: id, Name: cmp.Or(name, string(id)), CreatedAt: toStoredTime(now)}
+	k, token := newKey(id, adminKeyName, []junctor.Scope{junctor.ScopeAdmin}, now)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err := i.store.CreateTenant(ctx, t, k); err != nil {
 		return junctor.Tenant{}, junctor.Key{}, "", err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "tenant created", slog.String("tenant", string(id)))
-	return t, k, token, i.settle(ctx, func(r *rows) { r.keys = append(r.keys, k) })
+	return t, k, token, i.applyChange(ctx, func(r *rowSet) { r.keys = append(r.keys, k) })
 }
 
 // ReplaceAdminKey gives a tenant other than the default one a new admin key in
@@ -155,13 +155,13 @@ func (i *Identity) ReplaceAdminKey(ctx context.Context, tenant junctor.TenantID)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	k, token := newKey(tenant, adminName, []junctor.Scope{junctor.ScopeAdmin}, i.now())
+	k, token := newKey(tenant, adminKeyName, []junctor.Scope{junctor.ScopeAdmin}, i.now())
 	k, err := i.store.For(tenant).ReplaceAdmin(ctx, k)
 	if err != nil {
 		return junctor.Key{}, "", err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "admin key replaced", slog.String("tenant", string(tenant)), slog.String("key", k.ID))
-	return k, token, i.settle(ctx, nil)
+	return k, token, i.applyChange(ctx, nil)
 }
 
 // ListTenants lists all tenants by id.
@@ -169,12 +169,12 @@ func (i *Identity) ListTenants(ctx context.Context) ([]junctor.Tenant, error) {
 	return i.store.Tenants(ctx)
 }
 
-func dropLogins(r *rows, tenant junctor.TenantID, meant func(*junctor.Login) bool) {
+func removeLogins(r *rowSet, tenant junctor.TenantID, meant func(*junctor.Login) bool) {
 	r.logins = slices.DeleteFunc(r.logins, func(l junctor.Login) bool { return l.Tenant == tenant && meant(&l) })
 }
 
-// since is the later of two times.
-func since(a, b time.Time) time.Time {
+// laterOf is the later of two times.
+func laterOf(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

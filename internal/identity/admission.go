@@ -38,36 +38,36 @@ type Claims struct {
 // time becomes the user of that name, or a new one, as the admission says.
 // Denied, with words for the person, where they are not let in.
 func (i *Identity) Admit(ctx context.Context, a Admission, c Claims) (junctor.User, error) {
-	email, err := a.email(c)
+	email, err := a.verifiedEmail(c)
 	if err != nil {
 		return junctor.User{}, err
 	}
-	role, err := a.role(c)
+	role, err := a.resolveRole(c)
 	if err != nil {
 		return junctor.User{}, err
 	}
 	u, err := i.LinkedUser(ctx, a.Issuer, c.Subject)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
-		u, err = i.first(ctx, a, c, email, role)
+		u, err = i.admitNewcomer(ctx, a, c, email, role)
 	}
 	switch {
 	case err != nil:
 		return junctor.User{}, err
 	case u.Tenant != a.Tenant || u.Disabled:
-		return junctor.User{}, switchedOff()
+		return junctor.User{}, errUserDisabled()
 	case len(a.Roles) > 0 && u.Role != role:
 		return i.ChangeUser(ctx, u.Tenant, u.ID, func(u *junctor.User) error { u.Role = role; return nil })
 	}
 	return u, nil
 }
 
-func switchedOff() error {
+func errUserDisabled() error {
 	return junctor.Errorf(junctor.CodeDenied, "Your account is switched off here. Ask an admin.")
 }
 
-// email gives the person's e-mail address where the provider has made sure of
+// verifiedEmail gives the person's e-mail address where the provider has made sure of
 // it, and refuses one of a domain that is not let in.
-func (a *Admission) email(c Claims) (string, error) {
+func (a *Admission) verifiedEmail(c Claims) (string, error) {
 	email, _ := c.All["email"].(string)
 	if verified, _ := c.All["email_verified"].(bool); !verified {
 		email = ""
@@ -83,11 +83,11 @@ func (a *Admission) email(c Claims) (string, error) {
 	return email, nil
 }
 
-// role is what the claims make of the person; without rules the common one.
-func (a *Admission) role(c Claims) (junctor.UserRole, error) {
+// resolveRole is what the claims make of the person; without rules the common one.
+func (a *Admission) resolveRole(c Claims) (junctor.UserRole, error) {
 	strongest := a.Role
 	for _, rule := range a.Roles {
-		if says(c.All[rule.Claim], rule.Value) && stronger(rule.Role, strongest) {
+		if claimHasValue(c.All[rule.Claim], rule.Value) && isStrongerRole(rule.Role, strongest) {
 			strongest = rule.Role
 		}
 	}
@@ -97,19 +97,19 @@ func (a *Admission) role(c Claims) (junctor.UserRole, error) {
 	return strongest, nil
 }
 
-func stronger(a, b junctor.UserRole) bool {
+func isStrongerRole(a, b junctor.UserRole) bool {
 	roles := junctor.UserRoles() // strongest first
 	return b == "" || slices.Index(roles, a) < slices.Index(roles, b)
 }
 
-// says says whether a claim has a value, alone or in its list.
-func says(claim any, value string) bool {
+// claimHasValue says whether a claim has a value, alone or in its list.
+func claimHasValue(claim any, value string) bool {
 	list, isList := claim.([]any)
 	return claim == value || isList && slices.Contains(list, any(value))
 }
 
-// first takes in a person who was not here before.
-func (i *Identity) first(ctx context.Context, a Admission, c Claims, email string, role junctor.UserRole) (junctor.User, error) {
+// admitNewcomer takes in a person who was not here before.
+func (i *Identity) admitNewcomer(ctx context.Context, a Admission, c Claims, email string, role junctor.UserRole) (junctor.User, error) {
 	name := email
 	if name == "" && a.Create {
 		name, _ = c.All["preferred_username"].(string)

@@ -10,10 +10,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-const adminName = store.AdminName
+const adminKeyName = store.AdminName
 
-// minAdminToken is the least length of an admin token that a person chooses.
-const minAdminToken = 16
+// minAdminTokenLength is the least length of an admin token that a person chooses.
+const minAdminTokenLength = 16
 
 // EnsureAdmin makes the default tenant's admin key where there never was one,
 // and gives its token this one time. A revoked one is not made anew: the
@@ -21,18 +21,18 @@ const minAdminToken = 16
 func (i *Identity) EnsureAdmin(ctx context.Context) (token string, made bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.admin() >= 0 {
+	if i.adminKeyIndex() >= 0 {
 		return "", false, nil
 	}
-	k, token := newKey(junctor.DefaultTenant, adminName, []junctor.Scope{junctor.ScopeAdmin}, i.now())
+	k, token := newKey(junctor.DefaultTenant, adminKeyName, []junctor.Scope{junctor.ScopeAdmin}, i.now())
 	err = i.store.For(junctor.DefaultTenant).CreateKey(ctx, k)
 	if junctor.CodeOf(err) == junctor.CodeConflict {
-		return "", false, i.reload(ctx) // another process was first
+		return "", false, i.reloadLocked(ctx) // another process was first
 	}
 	if err != nil {
 		return "", false, err
 	}
-	if err := i.settle(ctx, func(r *rows) { r.keys = append(r.keys, k) }); err != nil {
+	if err := i.applyChange(ctx, func(r *rowSet) { r.keys = append(r.keys, k) }); err != nil {
 		return "", false, err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "admin key made", slog.String("key", k.ID))
@@ -45,16 +45,16 @@ func (i *Identity) EnsureAdmin(ctx context.Context) (token string, made bool, er
 // header; conflict when it is another key's.
 func (i *Identity) SetAdminKey(ctx context.Context, token string) error {
 	switch {
-	case len(token) < minAdminToken || len(token) > maxToken:
-		return junctor.Errorf(junctor.CodeInvalid, "the admin key has %d characters; use %d to %d", len(token), minAdminToken, maxToken)
+	case len(token) < minAdminTokenLength || len(token) > maxTokenLength:
+		return junctor.Errorf(junctor.CodeInvalid, "the admin key has %d characters; use %d to %d", len(token), minAdminTokenLength, maxTokenLength)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return junctor.Errorf(junctor.CodeInvalid, "the admin key has a space or a character that is not plain ASCII: it could not be sent in a header")
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	k := junctor.Key{
-		ID: newID(), Tenant: junctor.DefaultTenant, Name: adminName, Prefix: prefixOf(token), Hash: hash(token),
-		Scopes: []junctor.Scope{junctor.ScopeAdmin}, CreatedAt: stored(i.now()),
+		ID: newID(), Tenant: junctor.DefaultTenant, Name: adminKeyName, Prefix: prefixOf(token), Hash: hashToken(token),
+		Scopes: []junctor.Scope{junctor.ScopeAdmin}, CreatedAt: toStoredTime(i.now()),
 	}
 	k, err := i.store.For(junctor.DefaultTenant).ReplaceAdmin(ctx, k)
 	if junctor.CodeOf(err) == junctor.CodeConflict {
@@ -63,16 +63,16 @@ func (i *Identity) SetAdminKey(ctx context.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	if n := i.admin(); n >= 0 && i.snapshot.Load().keys[n].Hash != k.Hash {
+	if n := i.adminKeyIndex(); n >= 0 && i.snapshot.Load().keys[n].Hash != k.Hash {
 		i.log.LogAttrs(ctx, slog.LevelInfo, "admin key replaced", slog.String("key", k.ID))
 	}
-	i.fixed = true
-	return i.reload(ctx)
+	i.adminKeyFixed = true
+	return i.reloadLocked(ctx)
 }
 
-// admin is where the default tenant's admin key stands in the snapshot, or -1.
-func (i *Identity) admin() int {
+// adminKeyIndex is where the default tenant's admin key stands in the snapshot, or -1.
+func (i *Identity) adminKeyIndex() int {
 	return slices.IndexFunc(i.snapshot.Load().keys, func(k junctor.Key) bool {
-		return k.Tenant == junctor.DefaultTenant && k.Name == adminName
+		return k.Tenant == junctor.DefaultTenant && k.Name == adminKeyName
 	})
 }
