@@ -10,13 +10,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
+// adminKeyName is the reserved name of each tenant's admin key.
 const adminKeyName = store.AdminName
 
-// minAdminTokenLength is the least length of an admin token that a person chooses.
+// minAdminTokenLength is the shortest admin token that an operator may choose.
 const minAdminTokenLength = 16
 
-// EnsureAdmin makes the default tenant's admin key where there never was one,
-// and gives its token this one time. A revoked one is not made anew: the
+// EnsureAdmin creates the admin key of the default tenant if there never was one. made is
+// then true, and token can never be read again. A revoked admin key is not replaced: the
 // operator's socket works without it.
 func (i *Identity) EnsureAdmin(ctx context.Context) (token string, made bool, err error) {
 	i.mu.Lock()
@@ -27,7 +28,7 @@ func (i *Identity) EnsureAdmin(ctx context.Context) (token string, made bool, er
 	k, token := newKey(junctor.DefaultTenant, adminKeyName, []junctor.Scope{junctor.ScopeAdmin}, i.now())
 	err = i.store.For(junctor.DefaultTenant).CreateKey(ctx, k)
 	if junctor.CodeOf(err) == junctor.CodeConflict {
-		return "", false, i.reloadLocked(ctx) // another process was first
+		return "", false, i.reloadLocked(ctx) // another replica was first
 	}
 	if err != nil {
 		return "", false, err
@@ -39,10 +40,11 @@ func (i *Identity) EnsureAdmin(ctx context.Context) (token string, made bool, er
 	return token, true, nil
 }
 
-// SetAdminKey makes token the default tenant's admin key. The former token
-// stops working; the key keeps its id. With the token that is set already
-// nothing changes. invalid when the token is short, or cannot be sent in a
-// header; conflict when it is another key's.
+// SetAdminKey makes token the admin key of the default tenant. The former token stops
+// working and the key keeps its id. If the token is set already, nothing changes. From
+// then on RotateKey refuses this key, because the next start would set the old token
+// again. Errors: invalid if the token is too short or cannot be sent in a header;
+// conflict if it is the token of another key.
 func (i *Identity) SetAdminKey(ctx context.Context, token string) error {
 	switch {
 	case len(token) < minAdminTokenLength || len(token) > maxTokenLength:
@@ -70,7 +72,8 @@ func (i *Identity) SetAdminKey(ctx context.Context, token string) error {
 	return i.reloadLocked(ctx)
 }
 
-// adminKeyIndex is where the default tenant's admin key stands in the snapshot, or -1.
+// adminKeyIndex returns the index of the default tenant's admin key in the snapshot, or
+// -1.
 func (i *Identity) adminKeyIndex() int {
 	return slices.IndexFunc(i.snapshot.Load().keys, func(k junctor.Key) bool {
 		return k.Tenant == junctor.DefaultTenant && k.Name == adminKeyName

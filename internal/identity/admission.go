@@ -8,35 +8,40 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Admission says whom of the people that an identity provider vouches for to
-// let in, and as what.
+// Admission is the policy for people whom an identity provider has authenticated: who may
+// sign in, and with which role.
 type Admission struct {
-	Issuer  string
-	Name    string // what people call the provider
-	Tenant  junctor.TenantID
-	Create  bool             // make a user of whoever is let in and is none yet; else only users that are there come in
-	Domains []string         // of e-mail addresses that are let in; "*" is all
-	Roles   []RoleRule       // what the claims make of a person, each time; the strongest holds
-	Role    junctor.UserRole // of those whom no rule fits; "" lets them not in where there are rules, and makes none a user
+	Issuer string
+	Name   string // display name of the provider
+	Tenant junctor.TenantID
+	// Create makes a new user for people who are admitted and have none. Without it, only
+	// existing users may sign in.
+	Create  bool
+	Domains []string   // e-mail domains that are admitted; "*", or none, admits all
+	Roles   []RoleRule // rules that are applied at each sign-in; the strongest role wins
+	// Role is the role of people that no rule matches. If it is empty and there are
+	// rules, such people are rejected. If it is empty, no new user is created.
+	Role junctor.UserRole
 }
 
-// RoleRule gives a role to people of whom a claim says a value, alone or in a
-// list.
+// RoleRule gives a role to people whose claim is the value, or a list that contains it.
 type RoleRule struct {
 	Claim, Value string
 	Role         junctor.UserRole
 }
 
-// Claims is what a provider says of a person. Whoever makes one has verified it.
+// Claims are the statements of a provider about a person. The code that makes a Claims
+// has verified their signature.
 type Claims struct {
-	Subject string // the provider's own id for the person
-	All     map[string]any
+	Subject string         // the provider's id of the person
+	All     map[string]any // all claims by name, decoded from JSON
 }
 
-// Admit says which user a person is whom the provider vouches for. Who has come
-// before is known by the provider's own id for them; who comes for the first
-// time becomes the user of that name, or a new one, as the admission says.
-// Denied, with words for the person, where they are not let in.
+// Admit returns the user for a person whom a provider has authenticated. A person who has
+// signed in before is known by the provider's id. At the first sign-in the person becomes
+// the user of that name, or a new user, as the policy says. The role is updated if the
+// policy has rules. A person who is not admitted gets a denied error with a message to
+// show.
 func (i *Identity) Admit(ctx context.Context, a Admission, c Claims) (junctor.User, error) {
 	email, err := a.verifiedEmail(c)
 	if err != nil {
@@ -61,12 +66,13 @@ func (i *Identity) Admit(ctx context.Context, a Admission, c Claims) (junctor.Us
 	return u, nil
 }
 
+// errUserDisabled is the error for users that are deleted, disabled or of another tenant.
 func errUserDisabled() error {
 	return junctor.Errorf(junctor.CodeDenied, "Your account is switched off here. Ask an admin.")
 }
 
-// verifiedEmail gives the person's e-mail address where the provider has made sure of
-// it, and refuses one of a domain that is not let in.
+// verifiedEmail returns the e-mail address that the provider has verified, in lower case,
+// or "". It returns a denied error if the domain of the address is not admitted.
 func (a *Admission) verifiedEmail(c Claims) (string, error) {
 	email, _ := c.All["email"].(string)
 	if verified, _ := c.All["email_verified"].(bool); !verified {
@@ -83,7 +89,8 @@ func (a *Admission) verifiedEmail(c Claims) (string, error) {
 	return email, nil
 }
 
-// resolveRole is what the claims make of the person; without rules the common one.
+// resolveRole returns the strongest role that the rules give to the person, or the
+// default role. It returns a denied error if there are rules and none matches.
 func (a *Admission) resolveRole(c Claims) (junctor.UserRole, error) {
 	strongest := a.Role
 	for _, rule := range a.Roles {
@@ -97,18 +104,21 @@ func (a *Admission) resolveRole(c Claims) (junctor.UserRole, error) {
 	return strongest, nil
 }
 
+// isStrongerRole reports whether role a has more rights than role b. Every role is
+// stronger than "".
 func isStrongerRole(a, b junctor.UserRole) bool {
 	roles := junctor.UserRoles() // strongest first
 	return b == "" || slices.Index(roles, a) < slices.Index(roles, b)
 }
 
-// claimHasValue says whether a claim has a value, alone or in its list.
+// claimHasValue reports whether a claim is the value, or a list that contains it.
 func claimHasValue(claim any, value string) bool {
 	list, isList := claim.([]any)
 	return claim == value || isList && slices.Contains(list, any(value))
 }
 
-// admitNewcomer takes in a person who was not here before.
+// admitNewcomer finds or creates the user of a person who signs in for the first time,
+// and links the two.
 func (i *Identity) admitNewcomer(ctx context.Context, a Admission, c Claims, email string, role junctor.UserRole) (junctor.User, error) {
 	name := email
 	if name == "" && a.Create {
@@ -120,8 +130,9 @@ func (i *Identity) admitNewcomer(ctx context.Context, a Admission, c Claims, ema
 	u, err := i.UserByName(ctx, a.Tenant, name)
 	switch {
 	case err == nil:
-		// A name is somebody's by their address, which is made sure of, and once:
-		// an address that was given to another person is not the former one's.
+		// A user is claimed by a verified address, and only once: an address
+		// that was reassigned to another person must not open the account of
+		// its previous owner.
 		linked, err := i.Linked(ctx, u.Tenant, u.ID, a.Issuer)
 		if err != nil {
 			return junctor.User{}, err

@@ -15,20 +15,21 @@ const (
 	headerAPIKey        = "X-Api-Key" //nolint:gosec // a header's name, as net/http keeps X-API-Key, and no credential
 )
 
-// maxTokenLength is more than any token of ours has. Longer ones are not hashed.
+// maxTokenLength is longer than any token of ours. Longer values are refused without
+// hashing them.
 const maxTokenLength = 512
 
-// usageResolution is how exact last-used times are, in microseconds: a key in
-// constant use is not worth a shared write per request.
+// usageResolution is the precision of last-used times, in microseconds. It keeps a key in
+// constant use from costing a shared memory write per request.
 const usageResolution = int64(time.Second / time.Microsecond)
 
 const sendKeyHint = `send one as "Authorization: Bearer <key>" or "X-API-Key: <key>"; "junctor key create" makes one`
 
-// Authenticate says who sent a request: the key in Authorization (Bearer) or in
-// X-API-Key, and nothing else of the request, counts. Without either it is the
-// anonymous principal where the instance is open. The principal is shared:
-// callers must not change it. Errors are unauthenticated, and the same for a
-// key that is unknown, expired or revoked.
+// Authenticate returns the principal that sent a request. Only the key in Authorization
+// (Bearer) or in X-API-Key counts, and nothing else of the request. If there is neither
+// and the instance is open, it is the anonymous principal. The principal is shared:
+// callers must not change it. Errors are unauthenticated; they are the same for keys that
+// are unknown, expired or revoked.
 func (i *Identity) Authenticate(r *http.Request) (*junctor.Principal, error) {
 	token, found, err := findCredential(r.Header)
 	switch {
@@ -42,8 +43,8 @@ func (i *Identity) Authenticate(r *http.Request) (*junctor.Principal, error) {
 	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "this door wants a key: %s", sendKeyHint)
 }
 
-// Token says whose a token is, for doors that are not HTTP. Errors as for
-// Authenticate.
+// Token returns the principal of a token, for entry points that are not HTTP. Errors are
+// those of Authenticate.
 func (i *Identity) Token(token string) (*junctor.Principal, error) {
 	if len(token) <= maxTokenLength {
 		now, sum := i.now(), hashToken(token)
@@ -59,8 +60,8 @@ func (i *Identity) Token(token string) (*junctor.Principal, error) {
 	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "this key is not valid (unknown, expired or revoked): %s", sendKeyHint)
 }
 
-// Session says whose session in a browser a cookie's value is. Errors as for
-// Authenticate.
+// Session returns the principal of a browser session by the value of its cookie. A
+// session ends when it expires or is idle for too long. Errors are those of Authenticate.
 func (i *Identity) Session(cookie string) (*junctor.Principal, error) {
 	if len(cookie) <= maxTokenLength {
 		now, sum := i.now(), hashToken(cookie)
@@ -76,14 +77,15 @@ func (i *Identity) Session(cookie string) (*junctor.Principal, error) {
 	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "the session has ended: sign in again")
 }
 
-// Stands says whether what a principal came in by still lets it in: its login has
-// not ended, its key or token not expired, the key not been revoked, and whose they
-// are may act. It uses neither.
+// Stands reports whether the credential of a principal is still valid: its login has not
+// ended, its key or token has neither expired nor been revoked, and its owner may still
+// act. It does not count as a use of the credential. Long-lived streams ask it to end
+// when their caller loses access.
 func (i *Identity) Stands(p *junctor.Principal) bool {
 	now := i.now()
 	id := cmp.Or(p.Login, p.Key)
 	known := i.snapshot.Load()
-	if id == "" { // a token, or nothing
+	if id == "" { // a token of an identity provider, or no credential
 		if p.Issuer == junctor.IssuerUser {
 			u := known.usersByID[tenantRef{p.Tenant, p.Subject}]
 			if u == nil || u.Disabled {
@@ -99,10 +101,10 @@ func (i *Identity) Stands(p *junctor.Principal) bool {
 	return p.Login == "" || now.Before(time.UnixMicro(e.usage.lastUsed.Load()).Add(junctor.LoginIdle))
 }
 
-// findCredential finds the one credential that a request carries. A request with
-// two that differ is refused: whoever stands before or behind us might read the
-// other one. Another scheme in Authorization is left to a proxy when there is
-// an X-API-Key.
+// findCredential returns the one credential of a request. A request with two different
+// credentials is refused: a proxy in front of us, or a server behind us, might use the
+// other one. If there is an X-API-Key, another scheme in Authorization is left to a
+// proxy.
 func findCredential(h http.Header) (token string, found bool, err error) {
 	auth, keys := h[headerAuthorization], h[headerAPIKey]
 	if len(auth) > 1 || len(keys) > 1 {
@@ -124,23 +126,25 @@ func findCredential(h http.Header) (token string, found bool, err error) {
 	return key, true, nil
 }
 
-// parseBearer takes the token out of an Authorization header; false for another
+// parseBearer returns the token of an Authorization header. ok is false for another
 // scheme.
 func parseBearer(header string) (token string, ok bool) {
 	scheme, rest, _ := strings.Cut(strings.TrimSpace(header), " ")
 	return strings.TrimSpace(rest), strings.EqualFold(scheme, "bearer")
 }
 
-// hashToken is what is kept of a token. Keys are found by it, so that the time a
-// check takes says nothing about how much of a token was right. The token has
-// maxToken bytes at most.
+// hashToken returns the hash by which a token is stored and found. Looking up a hash
+// takes a time that says nothing about how much of a token was right. The token must not
+// be longer than maxTokenLength; the copy on the stack saves an allocation per request.
 func hashToken(token string) [32]byte {
 	var onStack [maxTokenLength]byte
 	return sha256.Sum256(onStack[:copy(onStack[:], token)])
 }
 
+// markUsed notes a use at the time now, in microseconds, unless one was noted a moment
+// ago.
 func (u *usage) markUsed(now int64) {
 	if last := u.lastUsed.Load(); now-last >= usageResolution {
-		u.lastUsed.CompareAndSwap(last, now) // whoever loses was at the same moment
+		u.lastUsed.CompareAndSwap(last, now) // if it fails, another use at the same moment was noted
 	}
 }

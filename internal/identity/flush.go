@@ -8,9 +8,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Flush stores when keys and logins were last used, as far as that is not
-// stored yet: call it now and then, and before the end. What could not be
-// stored is tried again at the next call.
+// Flush stores the last-used times of keys and logins that have changed since the last
+// call. Call it periodically, and before the process ends. Times that could not be stored
+// are tried again at the next call.
 func (i *Identity) Flush(ctx context.Context) error {
 	s := i.snapshot.Load()
 	return errors.Join(
@@ -23,6 +23,8 @@ func (i *Identity) Flush(ctx context.Context) error {
 	)
 }
 
+// flushUsage stores the changed times of all, one call of touch per tenant. It joins the
+// errors of the tenants; one that fails keeps no other from being stored.
 func flushUsage(all map[tenantRef]*usage, touch func(junctor.TenantID, map[string]time.Time) error) error {
 	type pending struct {
 		usage *usage

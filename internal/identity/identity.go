@@ -11,27 +11,27 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Config is what an Identity is made of.
+// Config configures an Identity.
 type Config struct {
 	Store  *store.Store     // required
 	Now    func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil: nothing is logged
+	Logger *slog.Logger     // nil: no log
 
-	// Open lets requests without any credential in as the anonymous
-	// principal. The caller makes sure that only loopback can reach it.
+	// Open admits requests without any credential as the anonymous principal. The caller
+	// ensures that only loopback can reach an open instance.
 	Open bool
 
-	// Changed, where it is set, is told all users whenever one of them, or
-	// what they chose, may have changed. It must not call back.
+	// Changed, if set, receives all users whenever a user or a user's settings may have
+	// changed. It must not call back into the Identity, which holds its lock.
 	Changed func([]junctor.User)
 
-	// Missed, where it is set, is told the hash of a token or cookie that has the form
-	// of ours and is not known here: another process may just have given it. It says
-	// whether to look once more.
+	// Missed, if set, receives the hash of a token or cookie that has our format but is
+	// unknown here: another replica may have issued it a moment ago. It returns true if
+	// the snapshot was reloaded and is worth a second look.
 	Missed func(sum [32]byte) bool
 }
 
-// Identity knows the keys, the users and their logins. It is safe for
+// Identity authenticates callers and manages keys, users and logins. It is safe for
 // concurrent use.
 type Identity struct {
 	store          *store.Store
@@ -40,19 +40,21 @@ type Identity struct {
 	onUsersChanged func([]junctor.User)
 	onUnknownToken func(sum [32]byte) bool
 
-	anonymousPrincipal *junctor.Principal // nil unless open
-	operatorPrincipal  *junctor.Principal
-	passwordCost       hashCost      // of hashing a password
-	hashSlots          chan struct{} // bounds how many passwords are hashed at a time
+	anonymousPrincipal *junctor.Principal // nil unless the instance is open
+	operatorPrincipal  *junctor.Principal // of the operator's socket
+	passwordCost       hashCost           // of new password hashes
+	hashSlots          chan struct{}      // bounds the password hashes that are computed at a time
 
-	// mu is held over each change, its database part included, so that a
-	// reload that read before a revocation cannot be published after it.
+	// mu is held for the whole of a change, its database part included. Otherwise
+	// a reload that read before a revocation could be published after it, and
+	// bring the revoked key back.
 	mu            sync.Mutex
-	adminKeyFixed bool // the admin key of the default tenant is set from outside
+	adminKeyFixed bool // SetAdminKey has set the default tenant's admin key
 	snapshot      atomic.Pointer[snapshot]
 }
 
-// New loads all keys, users and logins.
+// New makes an Identity and loads all keys, users and logins. It fails if the store
+// cannot be read.
 func New(ctx context.Context, c Config) (*Identity, error) {
 	if c.Store == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "identity needs the store where keys and users are kept")
@@ -89,17 +91,17 @@ func New(ctx context.Context, c Config) (*Identity, error) {
 	return i, nil
 }
 
-// Reload reads everything anew: for changes that another process made, and
-// after a change of agents. On an error the former snapshot stays.
+// Reload reads everything again. Call it after changes that another replica made, and
+// after a change of agents. If it fails, the previous snapshot stays.
 func (i *Identity) Reload(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.reloadLocked(ctx)
 }
 
-// Follow is Reload, and gives the keys that have a new token since the last time, as
-// another process gave it to them. FormerUntil says how long that is taken which was
-// known here.
+// Follow is Reload. It also returns the keys whose token another replica has rotated
+// since the last load. FormerUntil of such a key is the time until which the token that
+// was known here still works; it is zero if that token has stopped working.
 func (i *Identity) Follow(ctx context.Context) (rotated []junctor.Key, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -116,7 +118,7 @@ func (i *Identity) Follow(ctx context.Context) (rotated []junctor.Key, err error
 		if !ok || known == k.Hash {
 			continue
 		}
-		if known != k.Former { // it was rotated more than once
+		if known != k.Former { // rotated more than once: the known token is not the former one
 			k.FormerUntil = time.Time{}
 		}
 		rotated = append(rotated, k)
@@ -124,6 +126,7 @@ func (i *Identity) Follow(ctx context.Context) (rotated []junctor.Key, err error
 	return rotated, nil
 }
 
+// reloadLocked is Reload for callers that hold i.mu.
 func (i *Identity) reloadLocked(ctx context.Context) (err error) {
 	var r rowSet
 	if r.keys, err = i.store.Keys(ctx); err != nil {
@@ -142,9 +145,10 @@ func (i *Identity) reloadLocked(ctx context.Context) (err error) {
 	return nil
 }
 
-// applyChange makes a change that is stored one that the next check sees. The
-// caller holds mu. Where the new state cannot be read, drop takes out of the
-// former one what must not be found in it any more.
+// applyChange publishes a change that has just been stored, so that the next check sees
+// it. The caller holds i.mu. If the store cannot be read again, drop makes the same
+// change to the previous rows: a revocation must take effect even while the database is
+// unavailable. Without drop, that error is returned.
 func (i *Identity) applyChange(ctx context.Context, drop func(*rowSet)) error {
 	err := i.reloadLocked(context.WithoutCancel(ctx))
 	if err != nil && drop != nil {
@@ -157,11 +161,11 @@ func (i *Identity) applyChange(ctx context.Context, drop func(*rowSet)) error {
 	return err
 }
 
-// publishRows makes rows what the next check sees. The caller holds mu.
+// publishRows replaces the snapshot by one built from r. The caller holds i.mu.
 func (i *Identity) publishRows(r rowSet) {
 	i.snapshot.Store(buildSnapshot(r, i.snapshot.Load()))
 	i.onUsersChanged(r.users)
 }
 
-// Local is the principal of the operator's own socket.
+// Local returns the principal of the operator's socket: an admin of the default tenant.
 func (i *Identity) Local() *junctor.Principal { return i.operatorPrincipal }

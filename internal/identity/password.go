@@ -14,15 +14,15 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// hashCost is what hashing a password takes.
+// hashCost is the argon2id parameters of a password hash.
 type hashCost struct {
 	memory uint32 // KiB
 	passes uint32
 	lanes  uint8
 }
 
-// defaultHashCost is 19 MiB and two passes, the least that OWASP recommends for
-// argon2id. What is stored says what it was made with, so that it may change.
+// defaultHashCost is 19 MiB and two passes, the minimum that OWASP recommends for
+// argon2id. Stored hashes carry their own parameters, so the default may change.
 func defaultHashCost() hashCost { return hashCost{19 * 1024, 2, 1} }
 
 const (
@@ -30,37 +30,38 @@ const (
 	hashLength = 32
 )
 
-// What a stored hash may ask for, so that a row somebody wrote by hand takes
-// neither all memory nor for ever.
+// Upper bounds for the parameters of a stored hash. They keep a row that was
+// edited by hand from taking all memory or an unbounded time.
 const (
 	maxHashMemory = 1 << 20 // KiB
 	maxHashPasses = 20
 )
 
-// maxConcurrentHashes is how many passwords are hashed at a time: the memory for more
-// than a few is better spent on calls.
+// maxConcurrentHashes is how many passwords are hashed at a time. More would take memory
+// from calls, and would let sign-in attempts exhaust it.
 const maxConcurrentHashes = 2
 
-// How long a password may be. Length counts, and nothing else is asked for.
+// The length of a password. There is no rule about its characters.
 const (
 	minPassword = 12   // characters
 	maxPassword = 1024 // bytes
 )
 
-// decoyHash is a hash of the common cost that no password is known to have:
-// checking a password of a user who does not exist takes as long as that of one
-// who does.
+// decoyHash returns a hash of the default cost that matches no known password. Checking a
+// password against it takes as long as for a real user, so that the time of a sign-in
+// does not reveal whether a name exists.
 func (i *Identity) decoyHash() string {
 	return i.passwordCost.encodePHC(make([]byte, saltLength), make([]byte, hashLength))
 }
 
-// encodePHC is how a hash is stored.
+// encodePHC returns a hash in the PHC string format, in which it is stored.
 func (c hashCost) encodePHC(salt, sum []byte) string {
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.passes, c.lanes, b64.EncodeToString(salt), b64.EncodeToString(sum))
 }
 
-// checkPassword refuses what is no password for this user, without repeating it.
+// checkPassword returns an invalid error if password is not acceptable for the user. The
+// error does not repeat the password.
 func checkPassword(name, password string) error {
 	n := utf8.RuneCountInString(password)
 	switch {
@@ -74,7 +75,7 @@ func checkPassword(name, password string) error {
 	return nil
 }
 
-// hashPassword gives a password's hash in PHC form.
+// hashPassword returns the hash of a password in PHC format. It may wait for a free slot.
 func (i *Identity) hashPassword(ctx context.Context, password string) (string, error) {
 	done, err := i.acquireHashSlot(ctx)
 	if err != nil {
@@ -86,7 +87,8 @@ func (i *Identity) hashPassword(ctx context.Context, password string) (string, e
 	return i.passwordCost.encodePHC(salt, argon2.IDKey([]byte(password), salt, i.passwordCost.passes, i.passwordCost.memory, i.passwordCost.lanes, hashLength)), nil
 }
 
-// verifyPassword says whether a hash in PHC form is the password's.
+// verifyPassword reports whether a hash in PHC format is that of the password. It may
+// wait for a free slot. It returns an internal error if the hash is malformed.
 func (i *Identity) verifyPassword(ctx context.Context, phc, password string) (bool, error) {
 	if len(password) > maxPassword {
 		return false, nil
@@ -104,6 +106,7 @@ func (i *Identity) verifyPassword(ctx context.Context, phc, password string) (bo
 	return subtle.ConstantTimeCompare(got, sum) == 1, nil
 }
 
+// parsePHC reads a hash in PHC format. It refuses parameters above our bounds.
 func parsePHC(phc string) (c hashCost, salt, sum []byte, err error) {
 	var version int
 	parts := strings.Split(phc, "$")
@@ -122,7 +125,8 @@ func parsePHC(phc string) (c hashCost, salt, sum []byte, err error) {
 	return c, salt, sum, nil
 }
 
-// acquireHashSlot waits until a password may be hashed; done ends it.
+// acquireHashSlot waits until a password may be hashed. The caller must call done
+// afterwards.
 func (i *Identity) acquireHashSlot(ctx context.Context) (done func(), err error) {
 	select {
 	case i.hashSlots <- struct{}{}:

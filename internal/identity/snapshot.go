@@ -10,52 +10,57 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// rowSet is what a snapshot is made of: all tenants' rows.
+// rowSet is the rows of all tenants that a snapshot is built from.
 type rowSet struct {
 	keys   []junctor.Key
 	users  []junctor.User
 	agents []store.KeyAgent
-	logins []junctor.Login // those that were not revoked and had not expired
+	logins []junctor.Login // neither revoked nor expired when they were read
 }
 
+// clone copies the lists, so that a change of the copy leaves published rows alone.
 func (r rowSet) clone() rowSet {
 	return rowSet{slices.Clone(r.keys), slices.Clone(r.users), slices.Clone(r.agents), slices.Clone(r.logins)}
 }
 
-// snapshot is who is who at one moment. It is never changed, only replaced.
+// snapshot is all credentials and their owners at one moment. It is immutable; a change
+// publishes a new one.
 type snapshot struct {
 	rowSet
-	version         uint64                         // one more than that of the former
-	keysByHash      map[[32]byte]*credentialEntry  // of keys that were not revoked and whose owner may act; expiry is judged at use
-	loginsByHash    map[[32]byte]*credentialEntry  // of logins, likewise
-	credentialsByID map[tenantRef]*credentialEntry // the same by the ids of keys and logins
+	version uint64 // counts snapshots; lets a Party notice a change
+	// keysByHash holds the keys that are not revoked and whose owner may act, by token
+	// hash, including former tokens in their grace period. Expiry is checked at use.
+	keysByHash      map[[32]byte]*credentialEntry
+	loginsByHash    map[[32]byte]*credentialEntry  // likewise for logins, by the hash of the cookie
+	credentialsByID map[tenantRef]*credentialEntry // the same entries by the ids of keys and logins
 	agentsByName    map[tenantRef]store.KeyAgent
 	usersByID       map[tenantRef]*junctor.User
 	keyUsage        map[tenantRef]*usage // of all keys
 	loginUsage      map[tenantRef]*usage // of all logins
 }
 
-// tenantRef names something that a tenant has.
+// tenantRef names a row of a tenant by its id or name.
 type tenantRef struct {
 	tenant junctor.TenantID
 	id     string
 }
 
-// credentialEntry is what a check needs of one credential.
+// credentialEntry is the part of a credential that a check needs.
 type credentialEntry struct {
 	principal *junctor.Principal // shared by all requests
 	expires   time.Time          // zero: never
 	usage     *usage
 }
 
-// usage is when a credential was last used. It outlives snapshots: a check that
-// still runs on the former one counts too.
+// usage is the time of a credential's last use. It outlives snapshots: a check that still
+// runs on an older snapshot updates the same value.
 type usage struct {
-	lastUsed       atomic.Int64 // microseconds since 1970; 0: not since the start
-	storedLastUsed atomic.Int64 // the value of last that is stored
+	lastUsed       atomic.Int64 // microseconds since 1970; 0 if not used since the start
+	storedLastUsed atomic.Int64 // the value of lastUsed that is stored
 }
 
-// keepUsage gives the usage that a former snapshot had of r, or a new one.
+// keepUsage returns the usage that the former snapshot has for r, or a new one, and
+// enters it into the map of the new snapshot.
 func keepUsage(former, now map[tenantRef]*usage, r tenantRef) *usage {
 	u := former[r]
 	if u == nil {
@@ -65,7 +70,8 @@ func keepUsage(former, now map[tenantRef]*usage, r tenantRef) *usage {
 	return u
 }
 
-// buildSnapshot makes a snapshot of rows, which it owns from then on.
+// buildSnapshot makes a snapshot from r, which it then owns. It takes the usage times
+// over from the former snapshot, which may be nil.
 func buildSnapshot(r rowSet, former *snapshot) *snapshot {
 	if former == nil {
 		former = &snapshot{}
@@ -92,6 +98,8 @@ func buildSnapshot(r rowSet, former *snapshot) *snapshot {
 		p.Expires = k.ExpiresAt
 		s.keysByHash[k.Hash] = &credentialEntry{p, k.ExpiresAt, u}
 		s.credentialsByID[tenantRef{k.Tenant, k.ID}] = s.keysByHash[k.Hash]
+		// After a rotation the former token works until its grace period ends, but
+		// not longer than the key itself.
 		if until := k.FormerUntil; !until.IsZero() {
 			if !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(until) {
 				until = k.ExpiresAt
@@ -107,9 +115,9 @@ func buildSnapshot(r rowSet, former *snapshot) *snapshot {
 	return s
 }
 
-// keyPrincipal is who shows a key: the agent or user whose it is, whichever of their
-// keys it be, or the service that the key itself is. nil where its owner is
-// gone or disabled, or the user whom an agent acts for is.
+// keyPrincipal returns the principal that a key authenticates: its agent or user, or the
+// service that the key itself is. It returns nil if the owner is deleted or disabled, or
+// if the user for whom an agent acts is disabled.
 func (s *snapshot) keyPrincipal(k *junctor.Key) *junctor.Principal {
 	switch {
 	case k.Agent != "":
@@ -117,7 +125,7 @@ func (s *snapshot) keyPrincipal(k *junctor.Key) *junctor.Principal {
 		if !ok || a.Disabled {
 			return nil
 		}
-		// It acts for the person who made it, as long as they may act.
+		// An agent acts for the user who created it, while that user may act.
 		var u *junctor.User
 		if id, ok := strings.CutPrefix(a.Owner, junctor.UserOwner("")); ok {
 			u = s.usersByID[tenantRef{k.Tenant, id}]
@@ -147,14 +155,15 @@ func (s *snapshot) keyPrincipal(k *junctor.Key) *junctor.Principal {
 	return &junctor.Principal{Tenant: k.Tenant, Issuer: junctor.IssuerKey, Subject: k.ID, Name: k.Name, Scopes: slices.Clone(k.Scopes), Key: k.ID}
 }
 
-// userPrincipal is a user as a principal, with all that their role has.
+// userPrincipal returns a user as a principal with all scopes of the role.
 func userPrincipal(u *junctor.User) *junctor.Principal {
 	return &junctor.Principal{Tenant: u.Tenant, Issuer: junctor.IssuerUser, Subject: u.ID, Name: u.Name, User: u.ID, Scopes: u.Role.Scopes()}
 }
 
+// addLogin enters a login into the snapshot, unless its user may not act.
 func (s *snapshot) addLogin(l *junctor.Login, former *snapshot) {
 	usage := keepUsage(former.loginUsage, s.loginUsage, tenantRef{l.Tenant, l.ID})
-	// It may have been used elsewhere since.
+	// Another replica may have used and stored it since.
 	if at := max(l.CreatedAt.UnixMicro(), l.LastUsedAt.UnixMicro()); at > usage.lastUsed.Load() {
 		usage.lastUsed.Store(at)
 		usage.storedLastUsed.Store(at)
