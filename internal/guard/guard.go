@@ -35,11 +35,11 @@ type Options struct {
 
 // Guard runs operations.
 type Guard struct {
-	o       Options
-	parked  parking
-	digests digests
-	ends    endLog
-	flying  atomic.Int64 // operations under way
+	options    Options
+	inputWaits inputWaits
+	hashers    hashPool
+	endLog     endLog
+	inFlight   atomic.Int64 // operations under way
 }
 
 // New makes a Guard, or says which part is missing.
@@ -51,25 +51,25 @@ func New(o Options) (*Guard, error) {
 	case o.Timeout <= 0 || o.Park <= 0:
 		return nil, junctor.Errorf(junctor.CodeInternal, "guard: Timeout and Park must be above zero")
 	}
-	g := &Guard{o: o}
-	g.parked.lapse = g.lapse
+	g := &Guard{options: o}
+	g.inputWaits.onLapse = g.recordLapse
 	return g, nil
 }
 
 // Close forgets the calls that wait for input; their end is not recorded, as
 // their client may still come back to another process.
-func (g *Guard) Close() { g.parked.close() }
+func (g *Guard) Close() { g.inputWaits.close() }
 
 // InFlight is how many operations are under way. One that waits for its client's
 // input is not.
-func (g *Guard) InFlight() int64 { return g.flying.Load() }
+func (g *Guard) InFlight() int64 { return g.inFlight.Load() }
 
 // List gives a list as the principal sees it. Looking is no call: it is not
 // recorded.
 func (g *Guard) List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error) {
-	sh := g.o.Catalog.Snapshot().For(p.Tenant)
+	sh := g.options.Catalog.Snapshot().For(p.Tenant)
 	if !p.Has(junctor.ScopeToolsRead) && !p.Has(junctor.ScopeToolsCall) {
-		return nil, needScope(junctor.ScopeToolsRead)
+		return nil, errMissingScope(junctor.ScopeToolsRead)
 	}
 	if v.Server != "" {
 		if _, err := sh.Server(p, v.Server); err != nil {
@@ -79,7 +79,7 @@ func (g *Guard) List(p *junctor.Principal, v catalog.View, kind catalog.ListKind
 	return sh.List(p, v, kind), nil
 }
 
-func needScope(s junctor.Scope) error {
+func errMissingScope(s junctor.Scope) error {
 	e := junctor.Errorf(junctor.CodeDenied, "this key or token lacks the scope %s; ask whoever issued it for one that has it", s)
 	e.Scope = s
 	return e
@@ -89,80 +89,80 @@ func needScope(s junctor.Scope) error {
 // or an agent, before it was known what it wanted. It gives why back.
 func (g *Guard) Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error {
 	call := junctor.Call{
-		Tenant: p.Tenant, Kind: kind, Door: door, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.o.Now(),
+		Tenant: p.Tenant, Kind: kind, Door: door, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.options.Now(),
 	}
-	return g.refuse(ctx, &call, "", why)
+	return g.recordRefusal(ctx, &call, "", why)
 }
 
 // RefuseCall records that an operation is not run, for the reason why, with what
 // its name stands for. Where the principal may not see that, this is the reason, as
 // it is when the operation comes by Do. It gives the reason back.
 func (g *Guard) RefuseCall(ctx context.Context, op *Op, why error) error {
-	call := g.callOf(op)
-	item, _, err := g.resolve(ctx, op)
+	call := g.newCall(op)
+	item, _, err := g.resolveItem(ctx, op)
 	if item.Server != nil {
-		call.Server, call.Name = item.Server.ID, op.recorded(item.Name)
+		call.Server, call.Name = item.Server.ID, op.recordedName(item.Name)
 	}
 	if err == nil {
 		err = why
 	}
-	err = g.refuse(ctx, &call, item.Shown, err)
+	err = g.recordRefusal(ctx, &call, item.Shown, err)
 	op.CallID = call.ID
 	return err
 }
 
-// callOf begins the record of an operation.
-func (g *Guard) callOf(op *Op) junctor.Call {
+// newCall begins the record of an operation.
+func (g *Guard) newCall(op *Op) junctor.Call {
 	p := op.Principal
 	return junctor.Call{
-		Tenant: p.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recorded(op.Name), Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
-		View: op.ViewID, Room: op.RoomID, Start: g.o.Now(), BytesIn: len(op.Params),
+		Tenant: p.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recordedName(op.Name), Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
+		View: op.ViewID, Room: op.RoomID, Start: g.options.Now(), BytesIn: len(op.Params),
 	}
 }
 
 // Do takes an operation through the pipeline. Errors are *junctor.Error. A tool
 // that ran and failed is a Result with IsError, not an error.
 func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
-	g.flying.Add(1)
-	defer g.flying.Add(-1)
-	if g.o.Trace == nil {
-		return g.do(ctx, op, sink)
+	g.inFlight.Add(1)
+	defer g.inFlight.Add(-1)
+	if g.options.Trace == nil {
+		return g.runPipeline(ctx, op, sink)
 	}
-	ctx, end := g.o.Trace(ctx, op)
-	res, err := g.do(ctx, op, sink)
+	ctx, end := g.options.Trace(ctx, op)
+	res, err := g.runPipeline(ctx, op, sink)
 	end(err)
 	return res, err
 }
 
-func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
-	call := g.callOf(op)
+func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
+	call := g.newCall(op)
 	defer op.pass.Leave()
-	item, resumed, task, err := g.admit(ctx, op, &call)
+	item, resumed, task, err := g.admitOperation(ctx, op, &call)
 	if err != nil {
-		err = g.refuse(ctx, &call, item.Shown, err)
+		err = g.recordRefusal(ctx, &call, item.Shown, err)
 		op.CallID = call.ID
 		return catalog.Result{}, err
 	}
 	if op.Arguments != nil {
-		call.ArgsDigest = g.digests.of(op.Arguments)
+		call.ArgsDigest = g.hashers.sumBytes(op.Arguments)
 	}
 	if resumed == nil {
-		call.ID, call.Status = g.o.NewID(), junctor.StatusRunning
-		if err := g.o.Journal.Append(ctx, &call); err != nil {
-			g.o.Logger.Error("a call was refused: it could not be recorded", "error", err)
+		call.ID, call.Status = g.options.NewID(), junctor.StatusRunning
+		if err := g.options.Journal.Append(ctx, &call); err != nil {
+			g.options.Logger.Error("a call was refused: it could not be recorded", "error", err)
 			return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, Cause: err, Message: "the call could not be recorded, so it was not made; try again later"}
 		}
 	}
 	op.CallID, call.Timing.Since = call.ID, call.Start
 	if resumed == nil {
-		call.Timing.Admitted = g.o.Now().Sub(call.Start)
+		call.Timing.Admitted = g.options.Now().Sub(call.Start)
 	}
 	req := catalog.Request{
 		Door: op.Door, CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
 		Unsubscribe: op.Unsubscribe, Fresh: op.Fresh, Wait: op.Wait, Watch: op.Watch, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.Room,
 		Timing: &call.Timing,
 	}
-	timeout := g.o.Timeout
+	timeout := g.options.Timeout
 	if item.Tool != nil {
 		req.Version, req.Repeatable = item.Tool.Version, item.Tool.ReadOnly || item.Tool.Idempotent
 		if item.Tool.Timeout > 0 {
@@ -178,18 +178,18 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	op.Ran = true
 	var res catalog.Result
 	if task != nil && task.Own == "" {
-		res, err = g.held(op, task)
+		res, err = g.answerEndedTask(op, task)
 	} else {
 		if task != nil {
 			req.Name, req.Task = task.Own, task.ID
 		}
-		res, err = g.dispatch(ctx, item.Server.Backend, &req, sink, timeout)
+		res, err = g.dispatchRequest(ctx, item.Server.Backend, &req, sink, timeout)
 	}
 	if err == nil && task != nil {
-		g.seen(ctx, op, task, item.Tool, &res)
+		g.updateTask(ctx, op, task, item.Tool, &res)
 	}
 	if err == nil && res.Input {
-		if err = g.park(op, &call, item, resumed, &res); err == nil {
+		if err = g.awaitInput(op, &call, item, resumed, &res); err == nil {
 			return res, nil
 		}
 	}
@@ -199,24 +199,24 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	if err == nil && item.Tool != nil && op.View.Older && !res.Task {
 		res.Body = item.Tool.ForOlder(res.Body)
 	}
-	if err == nil && op.brings && !res.Task {
+	if err == nil && op.namesPage && !res.Task {
 		res.Body = item.Tool.WithPage(res.Body, item.Shown)
 	}
 	if err == nil && op.View.Server == "" && !res.Task {
 		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)
 	}
 	if err == nil {
-		err = g.adopt(ctx, op, call.ID, item, &res)
+		err = g.adoptTask(ctx, op, call.ID, item, &res)
 	}
-	return res, g.finish(ctx, op, &call, item, res, err)
+	return res, g.recordEnd(ctx, op, &call, item, res, err)
 }
 
-// admit takes the operation through every gate up to the record of its attempt.
+// admitOperation takes the operation through every gate up to the record of its attempt.
 // It fills in what call is to say. resumed is set when the operation goes on
 // with a call that asked for input: it takes no new token of the limit.
-func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item catalog.Item, resumed *state, task *junctor.Task, err error) {
-	if item, task, err = g.resolve(ctx, op); item.Server != nil {
-		call.Server, call.Name = item.Server.ID, op.recorded(item.Name)
+func (g *Guard) admitOperation(ctx context.Context, op *Op, call *junctor.Call) (item catalog.Item, resumed *sealedState, task *junctor.Task, err error) {
+	if item, task, err = g.resolveItem(ctx, op); item.Server != nil {
+		call.Server, call.Name = item.Server.ID, op.recordedName(item.Name)
 	}
 	if err != nil {
 		return item, nil, nil, err
@@ -229,7 +229,7 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 		scope = junctor.ScopeBridgeCall
 	}
 	if !op.Principal.Has(scope) {
-		return item, nil, nil, needScope(scope)
+		return item, nil, nil, errMissingScope(scope)
 	}
 	if op.Mirror != nil && item.Tool != nil {
 		if err := op.Mirror(item.Tool); err != nil {
@@ -237,14 +237,14 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 		}
 	}
 	if op.HasState {
-		if resumed, err = g.resume(ctx, op, item); err != nil {
+		if resumed, err = g.resumeCall(ctx, op, item); err != nil {
 			return item, nil, nil, err
 		}
 		call.ID, call.Start = resumed.Call, resumed.Start
-	} else if op.pass, err = g.o.Limiter.Enter(ctx, op.Principal, item.Server.ID, item.Name, call.Start); err != nil {
+	} else if op.pass, err = g.options.Limiter.Enter(ctx, op.Principal, item.Server.ID, item.Name, call.Start); err != nil {
 		return item, nil, nil, err
 	}
-	if err := wantsTask(op, item); err != nil {
+	if err := checkTaskSupport(op, item); err != nil {
 		return item, nil, nil, err
 	}
 	if item.Tool != nil && task == nil {
@@ -256,8 +256,8 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 	return item, resumed, task, nil
 }
 
-// resolve finds what the operation names, by the view of its door.
-func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *junctor.Task, err error) {
+// resolveItem finds what the operation names, by the view of its door.
+func (g *Guard) resolveItem(ctx context.Context, op *Op) (item catalog.Item, task *junctor.Task, err error) {
 	if op.Adhoc != nil {
 		if op.Principal.Agent != "" {
 			return catalog.Item{}, nil, junctor.Errorf(junctor.CodeDenied, "an agent calls the servers on its list only")
@@ -267,7 +267,7 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 			Name:   op.Name, Shown: adhocLabel(op),
 		}, nil, nil
 	}
-	sh := g.o.Catalog.Snapshot().For(op.Principal.Tenant)
+	sh := g.options.Catalog.Snapshot().For(op.Principal.Tenant)
 	switch {
 	case op.Find != nil:
 		s, err := sh.Server(op.Principal, op.View.Server)
@@ -278,16 +278,16 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 			return catalog.Item{Server: s, Name: op.Name}, nil, err
 		}
 		return item, nil, nil
-	case isTask(op.Kind):
-		return g.task(ctx, op, sh)
+	case isTaskKind(op.Kind):
+		return g.findTask(ctx, op, sh)
 	case op.Kind == junctor.KindTool:
 		if meta, ok := sh.Meta(op.Principal, op.View, op.Name); ok {
 			inner, arguments, ok := catalog.Unwrap(op.Arguments)
 			if op.Name != catalog.CallTool || !ok {
 				return meta, nil, nil
 			}
-			op.become(inner, arguments)
-			op.brings = op.View.Audience == catalog.AudienceHost
+			op.redirectTo(inner, arguments)
+			op.namesPage = op.View.Audience == catalog.AudienceHost
 			op.View.Audience = catalog.AudienceModel // who searched is one
 		}
 		item, err = sh.Tool(op.Principal, op.View, op.Name, op.Version)
@@ -304,21 +304,21 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 // What other callers name must not become labels.
 func adhocLabel(op *Op) string {
 	if op.Door == junctor.DoorDelivery {
-		return catalog.Exposed(junctor.AdhocServer, op.Name, maxLabel)
+		return catalog.Exposed(junctor.AdhocServer, op.Name, maxLabelLength)
 	}
 	return op.View.Server
 }
 
-// maxLabel bounds a tool's name in counters, as that of a shown tool is bounded.
-const maxLabel = 64
+// maxLabelLength bounds a tool's name in counters, as that of a shown tool is bounded.
+const maxLabelLength = 64
 
-// dispatch runs the operation until the deadline. A panic costs this call only.
-func (g *Guard) dispatch(ctx context.Context, b catalog.Backend, req *catalog.Request, sink catalog.Sink, timeout time.Duration) (res catalog.Result, err error) {
+// dispatchRequest runs the operation until the deadline. A panic costs this call only.
+func (g *Guard) dispatchRequest(ctx context.Context, b catalog.Backend, req *catalog.Request, sink catalog.Sink, timeout time.Duration) (res catalog.Result, err error) {
 	ctx, cancel := brief.WithTimeout(ctx, timeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			g.o.Logger.Error("a backend panicked", slog.Any("kind", req.Kind), slog.String("name", req.Name), telemetry.Panic(p))
+			g.options.Logger.Error("a backend panicked", slog.Any("kind", req.Kind), slog.String("name", req.Name), telemetry.Panic(p))
 			res, err = catalog.Result{}, &junctor.Error{Code: junctor.CodeInternal, Message: "the tool failed inside; the log of this instance says more"}
 		}
 	}()

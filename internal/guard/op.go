@@ -60,13 +60,13 @@ type Op struct {
 	// CallID is set by Do: what the records know the call by.
 	CallID string
 
-	brings bool // the result names the page of the tool that was called in its place
-	pass   limit.Pass
+	namesPage bool // the result names the page of the tool that was called in its place
+	pass      limit.Pass
 }
 
-// become makes the operation the call of another tool: one that find_tools found
+// redirectTo makes the operation the call of another tool: one that find_tools found
 // and call_tool was asked for. It is judged, recorded and sent as that tool's own.
-func (op *Op) become(name string, arguments []byte) {
+func (op *Op) redirectTo(name string, arguments []byte) {
 	op.Name, op.Arguments, op.Mirror = name, arguments, nil
 	given := arguments
 	if given == nil {

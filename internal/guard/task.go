@@ -24,45 +24,45 @@ const (
 	purposeTask = "task"
 	// A task is known for as long as its server says it keeps it and a little
 	// more; where that is not said, or for ever, for this long from the last look.
-	taskLife  = 7 * 24 * time.Hour
-	taskGrace = 10 * time.Minute
-	tasksPage = 100
+	maxTaskLife  = 7 * 24 * time.Hour
+	taskGrace    = 10 * time.Minute
+	taskPageSize = 100
 )
 
-// isTask says whether a kind of operation is on a task.
-func isTask(k junctor.Kind) bool {
+// isTaskKind says whether a kind of operation is on a task.
+func isTaskKind(k junctor.Kind) bool {
 	return k == junctor.KindTask || k == junctor.KindTaskUpdate || k == junctor.KindTaskCancel
 }
 
-// errTask is the one answer to every task that is not the caller's to use.
-func errTask() error {
+// errUnknownTask is the one answer to every task that is not the caller's to use.
+func errUnknownTask() error {
 	return junctor.Errorf(junctor.CodeNotFound, "unknown task: it was never yours, has expired, or its server or tool is no longer there")
 }
 
-// task finds the task that an operation names, and its tool as the principal
+// findTask finds the task that an operation names, and its tool as the principal
 // sees it now.
-func (g *Guard) task(ctx context.Context, op *Op, sh *catalog.Shelf) (catalog.Item, *junctor.Task, error) {
-	if g.o.Tasks == nil {
-		return catalog.Item{}, nil, errTask()
+func (g *Guard) findTask(ctx context.Context, op *Op, sh *catalog.Shelf) (catalog.Item, *junctor.Task, error) {
+	if g.options.Tasks == nil {
+		return catalog.Item{}, nil, errUnknownTask()
 	}
-	t, err := g.o.Tasks.Task(ctx, op.Principal.Tenant, op.Name)
+	t, err := g.options.Tasks.Task(ctx, op.Principal.Tenant, op.Name)
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		return catalog.Item{}, nil, errTask()
+		return catalog.Item{}, nil, errUnknownTask()
 	case err != nil:
 		return catalog.Item{}, nil, err
-	case t.Issuer != op.Principal.Issuer || t.Subject != op.Principal.Subject, !g.o.Now().Before(t.Expires), op.View.Server != "" && op.View.Server != t.Server:
-		return catalog.Item{}, nil, errTask()
+	case t.Issuer != op.Principal.Issuer || t.Subject != op.Principal.Subject, !g.options.Now().Before(t.Expires), op.View.Server != "" && op.View.Server != t.Server:
+		return catalog.Item{}, nil, errUnknownTask()
 	}
 	item, err := sh.Tool(op.Principal, catalog.View{Server: t.Server, Audience: op.View.Audience}, t.Tool, t.Version)
 	if err != nil {
-		return catalog.Item{}, nil, errTask()
+		return catalog.Item{}, nil, errUnknownTask()
 	}
 	return item, &t, nil
 }
 
-// wantsTask refuses a call that is to become a task where the tool makes none.
-func wantsTask(op *Op, item catalog.Item) error {
+// checkTaskSupport refuses a call that is to become a task where the tool makes none.
+func checkTaskSupport(op *Op, item catalog.Item) error {
 	if !op.Caller.TaskOnly || item.Tool == nil {
 		return nil
 	}
@@ -74,18 +74,18 @@ func wantsTask(op *Op, item catalog.Item) error {
 	return &junctor.Error{Code: junctor.CodeInvalid, Message: e.Message, Cause: e}
 }
 
-// adopt makes the call's id that of the task that it became, under which only its
+// adoptTask makes the call's id that of the task that it became, under which only its
 // caller finds it. Where a caller wants a task and the server was done at once, that is
 // kept as one that has ended.
-func (g *Guard) adopt(ctx context.Context, op *Op, id string, item catalog.Item, res *catalog.Result) error {
+func (g *Guard) adoptTask(ctx context.Context, op *Op, id string, item catalog.Item, res *catalog.Result) error {
 	ended := op.Caller.TaskOnly && !res.Task && !res.Input
 	if !res.Task && !ended {
 		return nil
 	}
-	if g.o.Tasks == nil || op.Kind != junctor.KindTool || !op.Caller.Tasks {
+	if g.options.Tasks == nil || op.Kind != junctor.KindTool || !op.Caller.Tasks {
 		return junctor.Errorf(junctor.CodeUpstream, "%s answered with a task, which nobody asked for", item.Server.ID)
 	}
-	now := g.o.Now()
+	now := g.options.Now()
 	t := junctor.Task{
 		ID: id, Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, Server: item.Server.ID, Tool: item.Name, Created: now,
 	}
@@ -93,9 +93,9 @@ func (g *Guard) adopt(ctx context.Context, op *Op, id string, item catalog.Item,
 		t.Version = item.Tool.Version
 	}
 	if ended {
-		body := endedTask(t.ID, now, res.Body)
-		t.State, t.Expires = []byte(g.o.Sealer.Seal(purposeTask, body)), now.Add(taskGrace+endedLife)
-		res.Body = taskState(body)
+		body := endedTaskBody(t.ID, now, res.Body)
+		t.State, t.Expires = []byte(g.options.Sealer.Seal(purposeTask, body)), now.Add(taskGrace+endedTaskLife)
+		res.Body = taskSummary(body)
 		res.Task, res.IsError = true, false
 	} else {
 		own, ok := wire.String(wire.Get(res.Body, "taskId"))
@@ -103,60 +103,60 @@ func (g *Guard) adopt(ctx context.Context, op *Op, id string, item catalog.Item,
 			return junctor.Errorf(junctor.CodeUpstream, "%s answered with a task that has no id", item.Server.ID)
 		}
 		t.Own = own
-		res.Body = renameTask(res.Body, t.ID)
-		t.State, t.Expires = taskState(res.Body), g.taskEnd(res.Body)
+		res.Body = replaceTaskID(res.Body, t.ID)
+		t.State, t.Expires = taskSummary(res.Body), g.taskExpiry(res.Body)
 	}
-	return g.o.Tasks.AddTask(context.WithoutCancel(ctx), op.Principal.Tenant, t)
+	return g.options.Tasks.AddTask(context.WithoutCancel(ctx), op.Principal.Tenant, t)
 }
 
-// endedLife is how long a task that ended at once is kept.
-const endedLife = time.Hour
+// endedTaskLife is how long a task that ended at once is kept.
+const endedTaskLife = time.Hour
 
-func endedTask(id string, now time.Time, result []byte) []byte {
+func endedTaskBody(id string, now time.Time, result []byte) []byte {
 	at := wire.AppendString(nil, now.UTC().Format(time.RFC3339Nano))
 	return wire.AppendObject(nil, nil, nil,
 		wire.Member{Key: "taskId", Value: wire.AppendString(nil, id)}, wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCompleted + `"`)},
 		wire.Member{Key: "createdAt", Value: at}, wire.Member{Key: "lastUpdatedAt", Value: at},
-		wire.Member{Key: "ttlMs", Value: strconv.AppendInt(nil, endedLife.Milliseconds(), 10)}, wire.Member{Key: "result", Value: result})
+		wire.Member{Key: "ttlMs", Value: strconv.AppendInt(nil, endedTaskLife.Milliseconds(), 10)}, wire.Member{Key: "result", Value: result})
 }
 
-func renameTask(body []byte, id string) []byte {
+func replaceTaskID(body []byte, id string) []byte {
 	return wire.AppendObject(nil, body, nil, wire.Member{Key: "taskId", Value: wire.AppendString(nil, id)})
 }
 
-// taskState is a task without what it led to: what lists show, and rows keep.
-func taskState(body []byte) []byte {
+// taskSummary is a task without what it led to: what lists show, and rows keep.
+func taskSummary(body []byte) []byte {
 	return wire.AppendObject(nil, body, []string{"result", "error", "inputRequests", "requestState", "_meta"})
 }
 
-// taskEnd is until when a task is known.
-func (g *Guard) taskEnd(body []byte) time.Time {
-	life := taskLife
+// taskExpiry is until when a task is known.
+func (g *Guard) taskExpiry(body []byte) time.Time {
+	life := maxTaskLife
 	if ms, ok := wire.Int(wire.Get(body, "ttlMs")); ok && ms >= 0 {
-		life = min(life, time.Duration(min(ms, taskLife.Milliseconds()))*time.Millisecond)
+		life = min(life, time.Duration(min(ms, maxTaskLife.Milliseconds()))*time.Millisecond)
 	}
-	return g.o.Now().Add(life + taskGrace)
+	return g.options.Now().Add(life + taskGrace)
 }
 
-// held answers for a task that ended before it was one.
-func (g *Guard) held(op *Op, t *junctor.Task) (catalog.Result, error) {
+// answerEndedTask answers for a task that ended before it was one.
+func (g *Guard) answerEndedTask(op *Op, t *junctor.Task) (catalog.Result, error) {
 	if op.Kind != junctor.KindTask {
 		return catalog.Result{Body: []byte(`{}`)}, nil // it has ended: there is nothing to do
 	}
-	body, err := g.o.Sealer.Open(purposeTask, string(t.State))
+	body, err := g.options.Sealer.Open(purposeTask, string(t.State))
 	if err != nil {
-		return catalog.Result{}, errTask()
+		return catalog.Result{}, errUnknownTask()
 	}
 	return catalog.Result{Body: body}, nil
 }
 
-// seen puts our id into what a server says of a task, and keeps its state where
+// updateTask puts our id into what a server says of a task, and keeps its state where
 // that has changed.
-func (g *Guard) seen(ctx context.Context, op *Op, t *junctor.Task, tool *catalog.ToolVersion, res *catalog.Result) {
+func (g *Guard) updateTask(ctx context.Context, op *Op, t *junctor.Task, tool *catalog.ToolVersion, res *catalog.Result) {
 	if t.Own == "" || wire.Get(res.Body, "taskId") == nil {
 		return
 	}
-	res.Body = renameTask(res.Body, t.ID)
+	res.Body = replaceTaskID(res.Body, t.ID)
 	if result := wire.Get(res.Body, "result"); result != nil && (op.View.Server == "" || op.View.Older) {
 		shown := result
 		if op.View.Older && tool != nil {
@@ -167,16 +167,16 @@ func (g *Guard) seen(ctx context.Context, op *Op, t *junctor.Task, tool *catalog
 		}
 		res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "result", Value: shown})
 	}
-	g.keepState(ctx, op.Principal.Tenant, t, taskState(res.Body))
+	g.storeTaskState(ctx, op.Principal.Tenant, t, taskSummary(res.Body))
 }
 
-// keepState stores how a task is doing where that has changed.
-func (g *Guard) keepState(ctx context.Context, tenant junctor.TenantID, t *junctor.Task, state []byte) {
+// storeTaskState stores how a task is doing where that has changed.
+func (g *Guard) storeTaskState(ctx context.Context, tenant junctor.TenantID, t *junctor.Task, state []byte) {
 	if string(wire.Get(state, "status")) == string(wire.Get(t.State, "status")) && string(wire.Get(state, "ttlMs")) == string(wire.Get(t.State, "ttlMs")) {
 		return
 	}
-	if err := g.o.Tasks.SetTask(context.WithoutCancel(ctx), tenant, t.ID, state, g.taskEnd(state)); err != nil {
-		g.o.Logger.Warn("the state of a task could not be stored; lists show the former", "server", t.Server, "error", err)
+	if err := g.options.Tasks.SetTask(context.WithoutCancel(ctx), tenant, t.ID, state, g.taskExpiry(state)); err != nil {
+		g.options.Logger.Warn("the state of a task could not be stored; lists show the former", "server", t.Server, "error", err)
 	}
 }
 
@@ -187,11 +187,11 @@ func (g *Guard) HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog
 	if !p.Has(junctor.ScopeToolsCall) {
 		return false
 	}
-	_, t, err := g.task(ctx, &Op{Principal: p, View: v, Name: id}, g.o.Catalog.Snapshot().For(p.Tenant))
+	_, t, err := g.findTask(ctx, &Op{Principal: p, View: v, Name: id}, g.options.Catalog.Snapshot().For(p.Tenant))
 	if err != nil {
 		return false
 	}
-	g.keepState(ctx, p.Tenant, t, state)
+	g.storeTaskState(ctx, p.Tenant, t, state)
 	return true
 }
 
@@ -200,19 +200,19 @@ func (g *Guard) HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog
 // Looking is no call: it is not recorded.
 func (g *Guard) Tasks(ctx context.Context, p *junctor.Principal, v catalog.View, cursor string) (tasks [][]byte, next string, err error) {
 	if !p.Has(junctor.ScopeToolsCall) {
-		return nil, "", needScope(junctor.ScopeToolsCall)
+		return nil, "", errMissingScope(junctor.ScopeToolsCall)
 	}
-	if g.o.Tasks == nil {
+	if g.options.Tasks == nil {
 		return nil, "", nil
 	}
-	rows, err := g.o.Tasks.TasksOf(ctx, p, cursor, g.o.Now(), tasksPage)
+	rows, err := g.options.Tasks.TasksOf(ctx, p, cursor, g.options.Now(), taskPageSize)
 	if err != nil {
 		return nil, "", err
 	}
-	if len(rows) == tasksPage {
+	if len(rows) == taskPageSize {
 		next = rows[len(rows)-1].ID
 	}
-	sh := g.o.Catalog.Snapshot().For(p.Tenant)
+	sh := g.options.Catalog.Snapshot().For(p.Tenant)
 	for i := range rows {
 		t := &rows[i]
 		if v.Server != "" && v.Server != t.Server {
@@ -223,11 +223,11 @@ func (g *Guard) Tasks(ctx context.Context, p *junctor.Principal, v catalog.View,
 		}
 		state := t.State
 		if t.Own == "" {
-			body, err := g.o.Sealer.Open(purposeTask, string(t.State))
+			body, err := g.options.Sealer.Open(purposeTask, string(t.State))
 			if err != nil {
 				continue
 			}
-			state = taskState(body)
+			state = taskSummary(body)
 		}
 		tasks = append(tasks, state)
 	}

@@ -6,11 +6,11 @@ import (
 	"github.com/zeebo/blake3"
 )
 
-// digests tells what was said without keeping it: the BLAKE3 of bytes. Hashers lie
+// hashPool tells what was said without keeping it: the BLAKE3 of bytes. Hashers lie
 // in a pool, since one on the stack makes each connection's tens of kilobytes larger.
-type digests struct{ hashers sync.Pool }
+type hashPool struct{ hashers sync.Pool }
 
-func (d *digests) of(b []byte) (sum [32]byte) {
+func (d *hashPool) sumBytes(b []byte) (sum [32]byte) {
 	h, ok := d.hashers.Get().(*blake3.Hasher)
 	if !ok {
 		h = blake3.New()
