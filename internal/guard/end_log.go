@@ -9,20 +9,21 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxLinesPerSecond is how many calls that were refused or failed are logged in a second.
-// Callers decide how many there are: they must not fill the log. The journal has
+// maxLinesPerSecond bounds the log lines about refused and failed calls. Callers decide
+// how many such calls there are, and must not be able to fill the log. The journal has
 // all of them.
 const maxLinesPerSecond = 20
 
-// endLog writes a line for each call that was refused or failed.
+// endLog logs calls that were refused or failed.
 type endLog struct {
 	mu            sync.Mutex
-	second        time.Time // in which lines were written last
-	linesInSecond int       // in it
-	skippedLines  int       // since the last line
+	second        time.Time // start of the second in which lines were last written
+	linesInSecond int       // lines written in that second
+	skippedLines  int       // lines dropped since the last one was written
 }
 
-// logEnd logs how a call ended. Of a call that succeeded there is nothing to say.
+// logEnd logs the end of a call, unless it succeeded. Refusals and cancellations are
+// logged at level info, failures at warn.
 func (l *endLog) logEnd(ctx context.Context, log *slog.Logger, call *junctor.Call, now time.Time) {
 	level, message := slog.LevelWarn, "a call failed"
 	switch call.Status {
@@ -59,8 +60,8 @@ func (l *endLog) logEnd(ctx context.Context, log *slog.Logger, call *junctor.Cal
 	log.LogAttrs(ctx, level, message, attrs...) //nolint:sloglint // one of the constants above
 }
 
-// takeLine says whether one more line may be written now, and how many were not since
-// the last.
+// takeLine reports whether one more line may be written now. skipped is how many were
+// dropped since the last one.
 func (l *endLog) takeLine(now time.Time) (skipped int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

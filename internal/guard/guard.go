@@ -12,7 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// Options of a Guard. All but Tasks and Trace must be set.
+// Options configures a Guard. All fields but Tasks, Node and Trace are required.
 type Options struct {
 	Catalog  *catalog.Catalog
 	Limiter  Limiter
@@ -25,24 +25,24 @@ type Options struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 	NewID    func() string
-	Timeout  time.Duration // while a backend works, unless the tool says otherwise
+	Timeout  time.Duration // deadline of a backend, unless the tool has its own
 	Park     time.Duration // how long a call may wait for its client's input
-	Node     string        // this process, where others share its keys: calls that wait in it say so
+	Node     string        // name of this replica; sealed into the states of calls that only it can continue
 
-	// Trace starts a span for an operation and gives back what ends it.
+	// Trace starts a span for an operation and returns the function that ends it.
 	Trace func(ctx context.Context, op *Op) (context.Context, func(error))
 }
 
-// Guard runs operations.
+// Guard runs operations. It is safe for concurrent use.
 type Guard struct {
 	options    Options
-	inputWaits inputWaits
+	inputWaits inputWaits // calls that wait for their client's input
 	hashers    hashPool
 	endLog     endLog
-	inFlight   atomic.Int64 // operations under way
+	inFlight   atomic.Int64 // operations that run now
 }
 
-// New makes a Guard, or says which part is missing.
+// New makes a Guard. It returns an error if a required option is missing.
 func New(o Options) (*Guard, error) {
 	switch {
 	case o.Catalog == nil, o.Limiter == nil, o.Journal == nil, o.Recorder == nil, o.Sealer == nil, o.States == nil, o.Meter == nil,
@@ -56,16 +56,15 @@ func New(o Options) (*Guard, error) {
 	return g, nil
 }
 
-// Close forgets the calls that wait for input; their end is not recorded, as
-// their client may still come back to another process.
+// Close stops the timers of calls that wait for input. It does not record their end,
+// because their client may still come back to another replica.
 func (g *Guard) Close() { g.inputWaits.close() }
 
-// InFlight is how many operations are under way. One that waits for its client's
-// input is not.
+// InFlight returns how many operations run now. A call that waits for its client's input
+// does not count.
 func (g *Guard) InFlight() int64 { return g.inFlight.Load() }
 
-// List gives a list as the principal sees it. Looking is no call: it is not
-// recorded.
+// List returns a list as the principal sees it. A list is not a call: it is not recorded.
 func (g *Guard) List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error) {
 	sh := g.options.Catalog.Snapshot().For(p.Tenant)
 	if !p.Has(junctor.ScopeToolsRead) && !p.Has(junctor.ScopeToolsCall) {
@@ -79,14 +78,15 @@ func (g *Guard) List(p *junctor.Principal, v catalog.View, kind catalog.ListKind
 	return sh.List(p, v, kind), nil
 }
 
+// errMissingScope is the error of a credential without the scope s.
 func errMissingScope(s junctor.Scope) error {
 	e := junctor.Errorf(junctor.CodeDenied, "this key or token lacks the scope %s; ask whoever issued it for one that has it", s)
 	e.Scope = s
 	return e
 }
 
-// Refuse records that a principal was turned away at a door that names a server
-// or an agent, before it was known what it wanted. It gives why back.
+// Refuse records that a principal was rejected at an endpoint of a server or an agent,
+// before the request was read. It returns why.
 func (g *Guard) Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error {
 	call := junctor.Call{
 		Tenant: p.Tenant, Kind: kind, Door: door, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.options.Now(),
@@ -94,9 +94,9 @@ func (g *Guard) Refuse(ctx context.Context, p *junctor.Principal, door junctor.D
 	return g.recordRefusal(ctx, &call, "", why)
 }
 
-// RefuseCall records that an operation is not run, for the reason why, with what
-// its name stands for. Where the principal may not see that, this is the reason, as
-// it is when the operation comes by Do. It gives the reason back.
+// RefuseCall records that an operation is not run, for the reason why, together with the
+// item that it names. If the principal may not see the item, that is the reason instead,
+// as it would be with Do. It returns the reason.
 func (g *Guard) RefuseCall(ctx context.Context, op *Op, why error) error {
 	call := g.newCall(op)
 	item, _, err := g.resolveItem(ctx, op)
@@ -111,7 +111,7 @@ func (g *Guard) RefuseCall(ctx context.Context, op *Op, why error) error {
 	return err
 }
 
-// newCall begins the record of an operation.
+// newCall starts the record of an operation. Its id is set when it is first recorded.
 func (g *Guard) newCall(op *Op) junctor.Call {
 	p := op.Principal
 	return junctor.Call{
@@ -120,8 +120,10 @@ func (g *Guard) newCall(op *Op) junctor.Call {
 	}
 }
 
-// Do takes an operation through the pipeline. Errors are *junctor.Error. A tool
-// that ran and failed is a Result with IsError, not an error.
+// Do runs an operation through the pipeline. Errors are *junctor.Error. If a tool ran and
+// failed, the result has IsError and the error is nil. The sink receives notifications
+// while the backend works. If the result has Input, the call is not over: the client
+// repeats the request with the state, or GiveUp ends it.
 func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
 	g.inFlight.Add(1)
 	defer g.inFlight.Add(-1)
@@ -134,6 +136,9 @@ func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	return res, err
 }
 
+// runPipeline is Do without tracing. An operation that admitOperation refuses leaves one
+// record. Every other operation leaves two: the attempt before a backend receives it, and
+// the end. A call that asks for input has its end recorded in a later round.
 func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
 	call := g.newCall(op)
 	defer op.pass.Leave()
@@ -146,6 +151,7 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 	if op.Arguments != nil {
 		call.ArgsDigest = g.hashers.sumBytes(op.Arguments)
 	}
+	// A repeated request continues a call whose attempt is recorded already.
 	if resumed == nil {
 		call.ID, call.Status = g.options.NewID(), junctor.StatusRunning
 		if err := g.options.Journal.Append(ctx, &call); err != nil {
@@ -175,6 +181,7 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 	if resumed != nil {
 		req.Input.State = resumed.Inner
 	}
+	// From here on the call may have had effects: later errors are no refusals.
 	op.Ran = true
 	var res catalog.Result
 	if task != nil && task.Own == "" {
@@ -188,6 +195,8 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 	if err == nil && task != nil {
 		g.updateTask(ctx, op, task, item.Tool, &res)
 	}
+	// The states and ids of the server are replaced by ours before anything else
+	// sees the result: a client must never hold those of a server.
 	if err == nil && res.Input {
 		if err = g.awaitInput(op, &call, item, resumed, &res); err == nil {
 			return res, nil
@@ -211,9 +220,11 @@ func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (cat
 	return res, g.recordEnd(ctx, op, &call, item, res, err)
 }
 
-// admitOperation takes the operation through every gate up to the record of its attempt.
-// It fills in what call is to say. resumed is set when the operation goes on
-// with a call that asked for input: it takes no new token of the limit.
+// admitOperation checks everything that comes before the record of the attempt, and fills
+// in call. The order matters: an item that the principal may not see must fail like one
+// that does not exist, before limits and argument errors could reveal it. resumed is set
+// if the operation continues a call that asked for input; it is not counted against
+// limits again. After an error, item holds as much as was resolved, for the record.
 func (g *Guard) admitOperation(ctx context.Context, op *Op, call *junctor.Call) (item catalog.Item, resumed *sealedState, task *junctor.Task, err error) {
 	if item, task, err = g.resolveItem(ctx, op); item.Server != nil {
 		call.Server, call.Name = item.Server.ID, op.recordedName(item.Name)
@@ -256,7 +267,9 @@ func (g *Guard) admitOperation(ctx context.Context, op *Op, call *junctor.Call) 
 	return item, resumed, task, nil
 }
 
-// resolveItem finds what the operation names, by the view of its door.
+// resolveItem finds the item that the operation names, within its catalog scope. If the
+// operation calls call_tool, it redirects the operation to the inner tool. task is set
+// for operations on a task.
 func (g *Guard) resolveItem(ctx context.Context, op *Op) (item catalog.Item, task *junctor.Task, err error) {
 	if op.Adhoc != nil {
 		if op.Principal.Agent != "" {
@@ -288,7 +301,7 @@ func (g *Guard) resolveItem(ctx context.Context, op *Op) (item catalog.Item, tas
 			}
 			op.redirectTo(inner, arguments)
 			op.namesPage = op.View.Audience == catalog.AudienceHost
-			op.View.Audience = catalog.AudienceModel // who searched is one
+			op.View.Audience = catalog.AudienceModel // only a model calls tools through call_tool
 		}
 		item, err = sh.Tool(op.Principal, op.View, op.Name, op.Version)
 	case op.Kind == junctor.KindPrompt, op.Kind == junctor.KindCompletion && !op.IsURI:
@@ -299,9 +312,9 @@ func (g *Guard) resolveItem(ctx context.Context, op *Op) (item catalog.Item, tas
 	return item, nil, err
 }
 
-// adhocLabel is under which name the call of an endpoint that nobody lists is
-// counted. A delivery's tool is one that a trigger names: it has a label of its own.
-// What other callers name must not become labels.
+// adhocLabel returns the metric label of a call to an unlisted endpoint. A delivery has a
+// label per tool, because triggers name its tools. All other callers share one label,
+// since names that callers make up must not become labels.
 func adhocLabel(op *Op) string {
 	if op.Door == junctor.DoorDelivery {
 		return catalog.Exposed(junctor.AdhocServer, op.Name, maxLabelLength)
@@ -309,10 +322,13 @@ func adhocLabel(op *Op) string {
 	return op.View.Server
 }
 
-// maxLabelLength bounds a tool's name in counters, as that of a shown tool is bounded.
+// maxLabelLength bounds a tool's name in metric labels, as the names of listed tools are
+// bounded.
 const maxLabelLength = 64
 
-// dispatchRequest runs the operation until the deadline. A panic costs this call only.
+// dispatchRequest runs the request on a backend until the deadline. A panic of the
+// backend fails this call only. Errors after the deadline are timeout, and canceled after
+// the caller's context ended.
 func (g *Guard) dispatchRequest(ctx context.Context, b catalog.Backend, req *catalog.Request, sink catalog.Sink, timeout time.Duration) (res catalog.Result, err error) {
 	ctx, cancel := brief.WithTimeout(ctx, timeout)
 	defer cancel()

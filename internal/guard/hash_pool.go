@@ -6,10 +6,12 @@ import (
 	"github.com/zeebo/blake3"
 )
 
-// hashPool tells what was said without keeping it: the BLAKE3 of bytes. Hashers lie
-// in a pool, since one on the stack makes each connection's tens of kilobytes larger.
+// hashPool computes BLAKE3 digests, which identify payloads in records without keeping
+// them. Hashers are pooled: one on the stack would grow the stack of every connection's
+// goroutine by tens of kilobytes.
 type hashPool struct{ hashers sync.Pool }
 
+// sumBytes returns the digest of b.
 func (d *hashPool) sumBytes(b []byte) (sum [32]byte) {
 	h, ok := d.hashers.Get().(*blake3.Hasher)
 	if !ok {

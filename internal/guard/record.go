@@ -10,25 +10,25 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-// recordRefusal records a call that never ran, with its reason, and gives the error
-// back. shown is the exposed name where one was found: unknown names must not
-// become labels of counters.
+// recordRefusal records a call that never ran, with its reason, and returns the error.
+// shown is the exposed name, or "" if the name was not resolved: unknown names must not
+// become metric labels. The record has no payload.
 func (g *Guard) recordRefusal(ctx context.Context, call *junctor.Call, shown string, err error) error {
 	e := junctor.AsError(err)
 	if call.ID == "" {
 		call.ID = g.options.NewID()
 	}
 	call.Status, call.Code, call.Reason = refusalStatus(e.Code), e.Code, recordedReason(e)
-	if hidden, ok := errors.AsType[*catalog.HiddenError](e.Cause); ok { // the caller hears that it is not there
+	if hidden, ok := errors.AsType[*catalog.HiddenError](e.Cause); ok { // the caller gets not_found; the record has the true reason
 		call.Status, call.Reason, shown = junctor.StatusDenied, string(hidden.Reason), ""
 	}
 	call.Name = truncateText(call.Name, maxNameLength)
-	// The record outlives a caller that went away.
+	// Record it even if the caller has disconnected.
 	if aerr := g.options.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
 		g.options.Logger.Error("a refusal could not be recorded", "error", aerr)
 	}
 	g.endLog.logEnd(ctx, g.options.Logger, call, g.options.Now())
-	g.options.Recorder.Record(call, nil, nil) // what was refused may be a secret in the wrong place
+	g.options.Recorder.Record(call, nil, nil) // no payload: it may be a secret in the wrong place
 	if shown == "" {
 		shown = "unknown"
 	}
@@ -36,14 +36,15 @@ func (g *Guard) recordRefusal(ctx context.Context, call *junctor.Call, shown str
 	return e
 }
 
-// Records are kept long: what callers make up must not fill them.
+// Bounds for texts that callers choose, in bytes. Records are kept for long, and
+// callers must not be able to fill them.
 const (
 	maxNameLength   = 256
 	maxReasonLength = 512
 )
 
-// recordedReason is what a record says about an error: where arguments broke their
-// schema, but not with which values, because a record holds no payload.
+// recordedReason returns the text of an error for a record. For a schema violation it
+// names the places but not the values, because a record holds no payload.
 func recordedReason(e *junctor.Error) string {
 	if len(e.Violations) == 0 {
 		return truncateText(e.Message, maxReasonLength)
@@ -58,6 +59,7 @@ func recordedReason(e *junctor.Error) string {
 	return truncateText("the arguments do not fit the tool's input schema at "+strings.Join(places, ", "), maxReasonLength)
 }
 
+// truncateText cuts s to at most most bytes without leaving half a character.
 func truncateText(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -65,6 +67,7 @@ func truncateText(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "")
 }
 
+// refusalStatus maps the error of a call that never ran to its status.
 func refusalStatus(c junctor.Code) junctor.Status {
 	switch c {
 	case junctor.CodeDenied, junctor.CodeUnauthenticated:
@@ -78,8 +81,8 @@ func refusalStatus(c junctor.Code) junctor.Status {
 	}
 }
 
-// recordEnd records and counts the end of a call that ran, and gives its error
-// back in the one type. item is what ran.
+// recordEnd records and counts the end of a call that ran, and returns its error as a
+// *junctor.Error. item is the item that ran.
 func (g *Guard) recordEnd(ctx context.Context, op *Op, call *junctor.Call, item catalog.Item, res catalog.Result, err error) error {
 	call.Status = junctor.StatusSuccess
 	if call.BytesOut = len(res.Body); call.BytesOut > 0 {
@@ -97,7 +100,7 @@ func (g *Guard) recordEnd(ctx context.Context, op *Op, call *junctor.Call, item 
 	case res.IsError:
 		call.Status = junctor.StatusError
 	}
-	// The record outlives a caller that went away.
+	// Record it even if the caller has disconnected.
 	if aerr := g.options.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
 		g.options.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", aerr)
 	}
@@ -115,6 +118,7 @@ func (g *Guard) recordEnd(ctx context.Context, op *Op, call *junctor.Call, item 
 	return e
 }
 
+// failureStatus maps the error of a call that ran to its status.
 func failureStatus(c junctor.Code) junctor.Status {
 	switch c {
 	case junctor.CodeTimeout:
@@ -126,7 +130,7 @@ func failureStatus(c junctor.Code) junctor.Status {
 	}
 }
 
-// recordedName is how a record names what was asked for.
+// recordedName returns the name of the item for a record: URIs are redacted.
 func (op *Op) recordedName(name string) string {
 	if op.IsURI || op.Kind == junctor.KindResource || op.Kind == junctor.KindSubscription {
 		return redactURI(name)
@@ -134,8 +138,8 @@ func (op *Op) recordedName(name string) string {
 	return name
 }
 
-// redactURI is a URI as records and errors may show it: without a user, a query
-// and a fragment, where credentials travel.
+// redactURI removes the parts of a URI that may hold credentials: the user, the query and
+// the fragment.
 func redactURI(uri string) string {
 	if i := strings.IndexAny(uri, "?#"); i >= 0 {
 		uri = uri[:i] + uri[i:i+1] + "…"

@@ -15,34 +15,36 @@ import (
 // maxInputRounds bounds how often one call may ask its client for input.
 const maxInputRounds = 32
 
+// purposeState is the sealing purpose of request states.
 const purposeState = "request-state"
 
-// usedStateGrace is how long after its expiry a state is still known to have been
-// used: the timers of other processes ask a little later.
+// usedStateGrace is how long after its expiry a state is remembered as used. The lapse
+// timers of other replicas fire a little later than the expiry, and must still see it.
 const usedStateGrace = time.Minute
 
-// sealedState is what a requestState holds, sealed: who asked for what, until when
-// the answer counts, and what the backend itself wants back. It comes back from
-// a stranger: everything in it is compared, and it works once.
+// sealedState is the content of a sealed requestState: the caller, the request, its
+// expiry, and the state of the backend. It comes back from an untrusted client. So every
+// field is compared, and each state works once.
 type sealedState struct {
-	ID      string    `json:"i"` // of this state: single use is kept by it
-	Call    string    `json:"c"`
+	ID      string    `json:"i"` // id of this state, for single use
+	Call    string    `json:"c"` // id of the call
 	Start   time.Time `json:"s"`
 	Expires time.Time `json:"e"`
-	Who     string    `json:"w"`
-	Digest  []byte    `json:"d"` // of what was asked for
-	Round   int       `json:"r"`
-	Inner   string    `json:"n,omitempty"`
-	Node    string    `json:"h,omitempty"` // the process that the call waits in
+	Who     string    `json:"w"`           // the party that made the call
+	Digest  []byte    `json:"d"`           // of the request, see digestRequest
+	Round   int       `json:"r"`           // how often the call has asked for input
+	Inner   string    `json:"n,omitempty"` // the state that the backend gave
+	Node    string    `json:"h,omitempty"` // the replica that holds the call; "" if any can continue it
 }
 
-// errBadState is the one answer to every state that is not good: what is wrong
-// with it is nobody's business.
+// errBadState is the error for every state that is not valid. It is the same for all
+// causes, so that a client learns nothing from guessing.
 func errBadState() error {
 	return junctor.Errorf(junctor.CodeInvalid, "requestState is not valid for this request: it was changed, used before, has expired, or belongs to another caller or request; start the call again without it")
 }
 
-// digestRequest covers what a repeated request must have in common with the first.
+// digestRequest hashes the parts of a request that its repetition must have in common
+// with it: the item, its version and the arguments.
 func digestRequest(op *Op, item catalog.Item) []byte {
 	h := sha256.New()
 	version := ""
@@ -57,8 +59,9 @@ func digestRequest(op *Op, item catalog.Item) []byte {
 	return h.Sum(nil)
 }
 
-// awaitInput turns a backend's wish for input into a result that only this caller can
-// continue, and remembers that the call waits.
+// awaitInput turns a backend's input_required result into one that only this caller can
+// continue, by sealing the state. It starts the timer that records the call as lapsed if
+// the client does not come back. from is the state of the previous round, or nil.
 func (g *Guard) awaitInput(op *Op, call *junctor.Call, item catalog.Item, from *sealedState, res *catalog.Result) error {
 	if op.Kind != junctor.KindTool && op.Kind != junctor.KindPrompt && op.Kind != junctor.KindResource {
 		return junctor.Errorf(junctor.CodeUpstream, "%s asked for input where the protocol allows none", item.Server.ID)
@@ -88,8 +91,8 @@ func (g *Guard) awaitInput(op *Op, call *junctor.Call, item catalog.Item, from *
 	return nil
 }
 
-// HeldBy is the process that a call waits in whose client comes back with this
-// state; "" where any may go on with it, or the state is not good.
+// HeldBy returns the replica that holds the call of a request state. It returns "" if any
+// replica can continue the call, or if the state is not valid.
 func (g *Guard) HeldBy(requestState string) string {
 	plain, err := g.options.Sealer.Open(purposeState, requestState)
 	if err != nil {
@@ -102,7 +105,9 @@ func (g *Guard) HeldBy(requestState string) string {
 	return st.Node
 }
 
-// resumeCall opens a requestState and takes the call it belongs to out of waiting.
+// resumeCall opens the requestState of an operation, checks that it belongs to this
+// caller and request, uses it up, and stops the call's lapse timer. The error is
+// errBadState, or that of the state store.
 func (g *Guard) resumeCall(ctx context.Context, op *Op, item catalog.Item) (*sealedState, error) {
 	plain, err := g.options.Sealer.Open(purposeState, op.RequestState)
 	if err != nil {
@@ -126,32 +131,31 @@ func (g *Guard) resumeCall(ctx context.Context, op *Op, item catalog.Item) (*sea
 	return &st, nil
 }
 
-// GiveUp ends a call that asked for input which will not come, for the reason
-// why. op is the operation with the state that the call was answered with.
+// GiveUp ends a call whose client will not provide the requested input, for the reason
+// why. op is the operation with the state of the call's last result. It does nothing if
+// the call has already continued or lapsed.
 func (g *Guard) GiveUp(ctx context.Context, op *Op, why error) {
 	ctx = context.WithoutCancel(ctx)
 	item, _, err := g.resolveItem(ctx, op)
 	if err != nil {
-		return // it lapses in its time
+		return // its timer will record it as lapsed
 	}
 	st, err := g.resumeCall(ctx, op, item)
 	if err != nil {
-		return // it has gone on, or ended
+		return // it has continued, or ended
 	}
-	call := junctor.Call{
-		ID: st.Call, Tenant: op.Principal.Tenant, Kind: op.Kind, Door: op.Door, Server: item.Server.ID, Name: op.recordedName(item.Name),
-		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, User: op.Principal.User, Agent: op.Principal.Agent, Client: op.Principal.Client,
-		View: op.ViewID, Room: op.RoomID, Start: st.Start, BytesIn: len(op.Params),
-	}
+	call := g.newCall(op)
+	call.ID, call.Start = st.Call, st.Start
+	call.Server, call.Name = item.Server.ID, op.recordedName(item.Name)
 	if item.Tool != nil {
 		call.Version = item.Tool.Version
 	}
-	_ = g.recordEnd(ctx, op, &call, item, catalog.Result{}, why) // why is known already
+	_ = g.recordEnd(ctx, op, &call, item, catalog.Result{}, why) // it returns why
 }
 
-// recordLapse records the end of a call whose input never came. It uses the state up
-// first: a call that went on meanwhile, here or in another process, has an end
-// of its own.
+// recordLapse records the end of a call whose input never came. It uses up the state
+// first: if that fails, the call has continued, here or on another replica, and has an
+// end of its own.
 func (g *Guard) recordLapse(w *waitingCall) {
 	call := &w.call
 	switch first, err := g.options.States.UseState(context.Background(), call.Tenant, w.state, w.expires.Add(usedStateGrace)); {
@@ -170,23 +174,25 @@ func (g *Guard) recordLapse(w *waitingCall) {
 	g.options.Meter.Observe(w.shown, call.Status, call.Duration)
 }
 
-// waitingCall is a call that waits for input.
+// waitingCall is a call that waits for its client's input.
 type waitingCall struct {
 	call    junctor.Call
-	shown   string
-	state   string
+	shown   string // exposed name of the item
+	state   string // id of its request state
 	expires time.Time
 }
 
-// inputWaits remembers the calls that wait for input, to record those that lapse.
+// inputWaits holds a timer for each call that waits for input. A timer that fires calls
+// onLapse. Its zero value is ready for use once onLapse is set.
 type inputWaits struct {
 	onLapse func(*waitingCall)
 
 	mu     sync.Mutex
-	timers map[string]*time.Timer
-	closed bool
+	timers map[string]*time.Timer // by call id
+	closed bool                   // no timer is started any more
 }
 
+// add starts the timer of a call.
 func (p *inputWaits) add(w waitingCall, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,7 +205,7 @@ func (p *inputWaits) add(w waitingCall, d time.Duration) {
 	id := w.call.ID
 	p.timers[id] = time.AfterFunc(d, func() {
 		p.mu.Lock()
-		_, waits := p.timers[id]
+		_, waits := p.timers[id] // false if remove was called at the same moment
 		delete(p.timers, id)
 		p.mu.Unlock()
 		if waits {
@@ -208,6 +214,7 @@ func (p *inputWaits) add(w waitingCall, d time.Duration) {
 	})
 }
 
+// remove stops the timer of a call.
 func (p *inputWaits) remove(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,6 +224,7 @@ func (p *inputWaits) remove(id string) {
 	}
 }
 
+// close stops all timers.
 func (p *inputWaits) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,37 +10,43 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Tasks keeps which task is whose, under ids of our own: no client learns a
-// server's, and none can use another's.
+// Tasks stores which task belongs to which principal, under ids of our own. No client
+// learns the task ids of a server, and no client can use the task of another.
 type Tasks interface {
 	AddTask(ctx context.Context, tenant junctor.TenantID, t junctor.Task) error
-	// Task gives not_found where there is none.
+	// Task returns not_found if there is no such task.
 	Task(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Task, error)
+	// SetTask stores the state of a task and until when it is kept.
 	SetTask(ctx context.Context, tenant junctor.TenantID, id string, state []byte, expires time.Time) error
+	// TasksOf lists up to most tasks of a principal that have not expired, behind the id
+	// after.
 	TasksOf(ctx context.Context, p *junctor.Principal, after string, now time.Time, most int) ([]junctor.Task, error)
 }
 
 const (
+	// purposeTask is the sealing purpose of results that are stored with an ended task.
 	purposeTask = "task"
-	// A task is known for as long as its server says it keeps it and a little
-	// more; where that is not said, or for ever, for this long from the last look.
+	// A task is kept as long as its server keeps it, plus taskGrace. If the server
+	// gives no time, or a longer one, it is kept for maxTaskLife after the last change.
 	maxTaskLife  = 7 * 24 * time.Hour
 	taskGrace    = 10 * time.Minute
 	taskPageSize = 100
 )
 
-// isTaskKind says whether a kind of operation is on a task.
+// isTaskKind reports whether operations of a kind act on a task.
 func isTaskKind(k junctor.Kind) bool {
 	return k == junctor.KindTask || k == junctor.KindTaskUpdate || k == junctor.KindTaskCancel
 }
 
-// errUnknownTask is the one answer to every task that is not the caller's to use.
+// errUnknownTask is the error for every task that the caller may not use. It is the same
+// for all causes, so that it does not reveal which ids exist.
 func errUnknownTask() error {
 	return junctor.Errorf(junctor.CodeNotFound, "unknown task: it was never yours, has expired, or its server or tool is no longer there")
 }
 
-// findTask finds the task that an operation names, and its tool as the principal
-// sees it now.
+// findTask returns the task that an operation names, and its tool as the principal sees
+// it now. The task must belong to the principal and must not have expired. If the tool is
+// no longer visible, the task is unknown, too.
 func (g *Guard) findTask(ctx context.Context, op *Op, sh *catalog.Shelf) (catalog.Item, *junctor.Task, error) {
 	if g.options.Tasks == nil {
 		return catalog.Item{}, nil, errUnknownTask()
@@ -61,7 +67,8 @@ func (g *Guard) findTask(ctx context.Context, op *Op, sh *catalog.Shelf) (catalo
 	return item, &t, nil
 }
 
-// checkTaskSupport refuses a call that is to become a task where the tool makes none.
+// checkTaskSupport returns an error if a call must become a task and its tool does not
+// support that.
 func checkTaskSupport(op *Op, item catalog.Item) error {
 	if !op.Caller.TaskOnly || item.Tool == nil {
 		return nil
@@ -74,9 +81,10 @@ func checkTaskSupport(op *Op, item catalog.Item) error {
 	return &junctor.Error{Code: junctor.CodeInvalid, Message: e.Message, Cause: e}
 }
 
-// adoptTask makes the call's id that of the task that it became, under which only its
-// caller finds it. Where a caller wants a task and the server was done at once, that is
-// kept as one that has ended.
+// adoptTask stores the task that a call has become. The call's id replaces the task id of
+// the server in res, so only this caller can find the task. If the caller requires a task
+// but the server returned its result at once, that result is stored as a task that has
+// ended.
 func (g *Guard) adoptTask(ctx context.Context, op *Op, id string, item catalog.Item, res *catalog.Result) error {
 	ended := op.Caller.TaskOnly && !res.Task && !res.Input
 	if !res.Task && !ended {
@@ -109,9 +117,10 @@ func (g *Guard) adoptTask(ctx context.Context, op *Op, id string, item catalog.I
 	return g.options.Tasks.AddTask(context.WithoutCancel(ctx), op.Principal.Tenant, t)
 }
 
-// endedTaskLife is how long a task that ended at once is kept.
+// endedTaskLife is how long a task is kept that ended at once.
 const endedTaskLife = time.Hour
 
+// endedTaskBody returns the task object of a call that ended at once.
 func endedTaskBody(id string, now time.Time, result []byte) []byte {
 	at := wire.AppendString(nil, now.UTC().Format(time.RFC3339Nano))
 	return wire.AppendObject(nil, nil, nil,
@@ -120,16 +129,18 @@ func endedTaskBody(id string, now time.Time, result []byte) []byte {
 		wire.Member{Key: "ttlMs", Value: strconv.AppendInt(nil, endedTaskLife.Milliseconds(), 10)}, wire.Member{Key: "result", Value: result})
 }
 
+// replaceTaskID returns a task object with another id.
 func replaceTaskID(body []byte, id string) []byte {
 	return wire.AppendObject(nil, body, nil, wire.Member{Key: "taskId", Value: wire.AppendString(nil, id)})
 }
 
-// taskSummary is a task without what it led to: what lists show, and rows keep.
+// taskSummary returns a task object without its result and its input requests. Lists show
+// it, and the store keeps it.
 func taskSummary(body []byte) []byte {
 	return wire.AppendObject(nil, body, []string{"result", "error", "inputRequests", "requestState", "_meta"})
 }
 
-// taskExpiry is until when a task is known.
+// taskExpiry returns until when a task is kept.
 func (g *Guard) taskExpiry(body []byte) time.Time {
 	life := maxTaskLife
 	if ms, ok := wire.Int(wire.Get(body, "ttlMs")); ok && ms >= 0 {
@@ -138,10 +149,10 @@ func (g *Guard) taskExpiry(body []byte) time.Time {
 	return g.options.Now().Add(life + taskGrace)
 }
 
-// answerEndedTask answers for a task that ended before it was one.
+// answerEndedTask answers an operation on a task that ended at once. No server is asked.
 func (g *Guard) answerEndedTask(op *Op, t *junctor.Task) (catalog.Result, error) {
 	if op.Kind != junctor.KindTask {
-		return catalog.Result{Body: []byte(`{}`)}, nil // it has ended: there is nothing to do
+		return catalog.Result{Body: []byte(`{}`)}, nil // the task has ended, so an update or a cancellation changes nothing
 	}
 	body, err := g.options.Sealer.Open(purposeTask, string(t.State))
 	if err != nil {
@@ -150,8 +161,8 @@ func (g *Guard) answerEndedTask(op *Op, t *junctor.Task) (catalog.Result, error)
 	return catalog.Result{Body: body}, nil
 }
 
-// updateTask puts our id into what a server says of a task, and keeps its state where
-// that has changed.
+// updateTask replaces the server's task id in a result by ours, shapes the nested result
+// like that of a direct call, and stores the task's state if it has changed.
 func (g *Guard) updateTask(ctx context.Context, op *Op, t *junctor.Task, tool *catalog.ToolVersion, res *catalog.Result) {
 	if t.Own == "" || wire.Get(res.Body, "taskId") == nil {
 		return
@@ -170,7 +181,8 @@ func (g *Guard) updateTask(ctx context.Context, op *Op, t *junctor.Task, tool *c
 	g.storeTaskState(ctx, op.Principal.Tenant, t, taskSummary(res.Body))
 }
 
-// storeTaskState stores how a task is doing where that has changed.
+// storeTaskState stores the state of a task if its status or lifetime has changed. A
+// failure is logged only: the caller has the current state.
 func (g *Guard) storeTaskState(ctx context.Context, tenant junctor.TenantID, t *junctor.Task, state []byte) {
 	if string(wire.Get(state, "status")) == string(wire.Get(t.State, "status")) && string(wire.Get(state, "ttlMs")) == string(wire.Get(t.State, "ttlMs")) {
 		return
@@ -180,9 +192,9 @@ func (g *Guard) storeTaskState(ctx context.Context, tenant junctor.TenantID, t *
 	}
 }
 
-// HearsOfTask says whether a principal is to hear how a task is doing: whether it
-// could ask. The state is that of the task from now on. Hearing is no call: it is
-// not recorded.
+// HearsOfTask reports whether a principal may receive notifications about a task: it may
+// if it could ask for the task. It also stores the new state. A notification is not a
+// call: it is not recorded.
 func (g *Guard) HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog.View, id string, state []byte) bool {
 	if !p.Has(junctor.ScopeToolsCall) {
 		return false
@@ -195,9 +207,9 @@ func (g *Guard) HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog
 	return true
 }
 
-// Tasks lists the tasks of a principal in a view, as they were last seen, a page
-// at a time; next is the cursor of the following page, "" where there is none.
-// Looking is no call: it is not recorded.
+// Tasks lists the tasks of a principal in a catalog scope, as they were last seen, one
+// page at a time. next is the cursor of the following page, or "". A list is not a call:
+// it is not recorded.
 func (g *Guard) Tasks(ctx context.Context, p *junctor.Principal, v catalog.View, cursor string) (tasks [][]byte, next string, err error) {
 	if !p.Has(junctor.ScopeToolsCall) {
 		return nil, "", errMissingScope(junctor.ScopeToolsCall)
