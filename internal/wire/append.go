@@ -4,7 +4,7 @@ import "strconv"
 
 // AppendResult appends the response that carries result; nil is {}.
 func AppendResult(dst, id, result []byte) []byte {
-	dst = appendHead(dst, id)
+	dst = appendEnvelope(dst, id)
 	dst = append(dst, `,"result":`...)
 	if len(result) == 0 {
 		result = []byte("{}")
@@ -16,7 +16,7 @@ func AppendResult(dst, id, result []byte) []byte {
 // AppendError appends the response that carries e. Without an id it says null,
 // as JSON-RPC wants it where the id could not be read.
 func AppendError(dst, id []byte, e *Error) []byte {
-	dst = appendHead(dst, id)
+	dst = appendEnvelope(dst, id)
 	dst = append(dst, `,"error":`...)
 	dst = AppendErrorObject(dst, e)
 	return append(dst, '}')
@@ -37,13 +37,13 @@ func AppendErrorObject(dst []byte, e *Error) []byte {
 
 // AppendRequest appends a request. Without params it has none.
 func AppendRequest(dst, id []byte, method string, params []byte) []byte {
-	return appendMethod(appendHead(dst, id), method, params)
+	return appendMethod(appendEnvelope(dst, id), method, params)
 }
 
 // AppendRequestOpen appends a request up to its params: they and a closing brace
 // are to follow.
 func AppendRequestOpen(dst, id []byte, method string) []byte {
-	dst = append(appendHead(dst, id), `,"method":`...)
+	dst = append(appendEnvelope(dst, id), `,"method":`...)
 	dst = AppendString(dst, method)
 	return append(dst, `,"params":`...)
 }
@@ -53,7 +53,7 @@ func AppendNotification(dst []byte, method string, params []byte) []byte {
 	return appendMethod(append(dst, `{"jsonrpc":"2.0"`...), method, params)
 }
 
-func appendHead(dst, id []byte) []byte {
+func appendEnvelope(dst, id []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	if len(id) == 0 {
 		return append(dst, "null"...)

@@ -22,24 +22,24 @@ func IsBatch(body []byte) bool {
 func ParseBatch(body []byte) (messages []Message, errs []error, err error) {
 	var s scanner
 	s.reset(body)
-	s.twice = true // a duplicate key is the fault of its message alone
-	s.space()
-	s.value(0)
-	s.end()
+	s.allowDuplicates = true // a duplicate key is the fault of its message alone
+	s.skipSpace()
+	s.scanValue(0)
+	s.expectEnd()
 	if s.err != nil {
 		return nil, nil, s.err
 	}
 	if !IsBatch(body) {
-		return nil, nil, invalid("not a batch: it must be an array")
+		return nil, nil, newInvalidRequest("not a batch: it must be an array")
 	}
 	n := 0
 	for range Elements(body) {
 		if n++; n > MaxBatch {
-			return nil, nil, invalid("the batch holds more than " + strconv.Itoa(MaxBatch) + " messages; send fewer at a time")
+			return nil, nil, newInvalidRequest("the batch holds more than " + strconv.Itoa(MaxBatch) + " messages; send fewer at a time")
 		}
 	}
 	if n == 0 {
-		return nil, nil, invalid("the batch is empty")
+		return nil, nil, newInvalidRequest("the batch is empty")
 	}
 	messages, errs = make([]Message, n), make([]error, n)
 	i := 0

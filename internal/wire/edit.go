@@ -19,17 +19,17 @@ type Member struct {
 func AppendObject(dst, obj []byte, drop []string, add ...Member) []byte {
 	dst = append(dst, '{')
 	empty := true
-	i := inside(obj, '{')
+	i := skipOpening(obj, '{')
 	for {
-		from, to, value := member(obj, i)
+		from, to, value := findMember(obj, i)
 		if value < 0 {
 			break
 		}
-		end := skip(obj, value)
+		end := skipValue(obj, value)
 		if end < 0 {
 			break
 		}
-		if !dropped(obj[from:to], drop, add) {
+		if !isDropped(obj[from:to], drop, add) {
 			if !empty {
 				dst = append(dst, ',')
 			}
@@ -53,9 +53,9 @@ func AppendObject(dst, obj []byte, drop []string, add ...Member) []byte {
 	return append(dst, '}')
 }
 
-func dropped(raw []byte, drop []string, add []Member) bool {
-	return slices.ContainsFunc(drop, func(key string) bool { return isKey(raw, key) }) ||
-		slices.ContainsFunc(add, func(m Member) bool { return isKey(raw, m.Key) })
+func isDropped(raw []byte, drop []string, add []Member) bool {
+	return slices.ContainsFunc(drop, func(key string) bool { return matchesKey(raw, key) }) ||
+		slices.ContainsFunc(add, func(m Member) bool { return matchesKey(raw, m.Key) })
 }
 
 // Offset is where child, a slice that points into parent, begins in it; -1 when

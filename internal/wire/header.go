@@ -26,7 +26,7 @@ const (
 // EncodeHeader gives s as a header value: as it is when that is safe, else
 // wrapped in =?base64?…?=.
 func EncodeHeader(s string) string {
-	if s == "" || visible(s) == nil && trimSpace(s) == s && !looksEncoded(s) {
+	if s == "" || checkVisible(s) == nil && trimSpace(s) == s && !looksEncoded(s) {
 		return s
 	}
 	return encodedPrefix + base64.StdEncoding.EncodeToString([]byte(s)) + encodedSuffix
@@ -35,7 +35,7 @@ func EncodeHeader(s string) string {
 // DecodeHeader gives what a header value means. It refuses what no sender may
 // write: bytes outside visible ASCII, and base64 that is none.
 func DecodeHeader(v string) (string, error) {
-	if err := visible(v); err != nil {
+	if err := checkVisible(v); err != nil {
 		return "", err
 	}
 	if !looksEncoded(v) {
@@ -53,7 +53,7 @@ func looksEncoded(v string) bool {
 		strings.HasPrefix(v, encodedPrefix) && strings.HasSuffix(v, encodedSuffix)
 }
 
-func visible(v string) error {
+func checkVisible(v string) error {
 	for i := range len(v) {
 		if c := v[i]; (c < ' ' || c > '~') && c != '\t' {
 			return errors.New("holds bytes outside visible ASCII; wrap it in " + encodedPrefix + "…" + encodedSuffix)
@@ -71,72 +71,72 @@ func trimSpace(s string) string { return strings.Trim(s, " \t") }
 func CheckHeaders(h http.Header, m *Message) *Error {
 	required := m.Kind == Request
 	if required || m.HasMetaVersion {
-		if e := mirror(h, HeaderProtocolVersion, m.MetaVersion, m.HasMetaVersion, required, false); e != nil {
+		if e := checkMirror(h, HeaderProtocolVersion, m.MetaVersion, m.HasMetaVersion, required, false); e != nil {
 			return e
 		}
 	}
-	if e := mirror(h, HeaderMethod, m.Method, true, required, false); e != nil {
+	if e := checkMirror(h, HeaderMethod, m.Method, true, required, false); e != nil {
 		return e
 	}
 	switch m.Method {
 	case MethodToolsCall, MethodPromptsGet:
-		return mirror(h, HeaderName, m.Name, m.HasName, required, true)
+		return checkMirror(h, HeaderName, m.Name, m.HasName, required, true)
 	case MethodResourcesRead:
-		return mirror(h, HeaderName, m.URI, m.HasURI, required, true)
+		return checkMirror(h, HeaderName, m.URI, m.HasURI, required, true)
 	case MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
-		return mirror(h, HeaderName, m.TaskID, m.HasTaskID, required, true)
+		return checkMirror(h, HeaderName, m.TaskID, m.HasTaskID, required, true)
 	}
 	return nil
 }
 
-// mirror holds one header against the body's value. encoded says that the
+// checkMirror holds one header against the body's value. encoded says that the
 // header may be in base64.
-func mirror(h http.Header, name, body string, has, required, encoded bool) *Error {
-	value, ok, e := single(h, name)
+func checkMirror(h http.Header, name, body string, has, required, encoded bool) *Error {
+	value, ok, e := singleHeader(h, name)
 	if e != nil || !ok && !required {
 		return e
 	}
 	if !ok {
-		return mismatch("the header " + name + " is missing; it must repeat what the body says")
+		return newMismatch("the header " + name + " is missing; it must repeat what the body says")
 	}
 	meant := value
-	if err := visible(value); err != nil {
-		return mismatch("the header " + name + " " + err.Error())
+	if err := checkVisible(value); err != nil {
+		return newMismatch("the header " + name + " " + err.Error())
 	}
 	if encoded {
 		var err error
 		if meant, err = DecodeHeader(value); err != nil {
-			return mismatch("the header " + name + " " + err.Error())
+			return newMismatch("the header " + name + " " + err.Error())
 		}
 	}
 	if !has {
-		return mismatch("the header " + name + " says " + show(value) + " and the body says nothing")
+		return newMismatch("the header " + name + " says " + quoteForMessage(value) + " and the body says nothing")
 	}
 	if meant != body {
-		return mismatch("the header " + name + " says " + show(value) + " and the body says " + show(body))
+		return newMismatch("the header " + name + " says " + quoteForMessage(value) + " and the body says " + quoteForMessage(body))
 	}
 	return nil
 }
 
-// single gives a header that may be sent once only: with two, whoever routed
+// singleHeader gives a header that may be sent once only: with two, whoever routed
 // by it may have read the other.
-func single(h http.Header, name string) (value string, ok bool, e *Error) {
+func singleHeader(h http.Header, name string) (value string, ok bool, e *Error) {
 	switch values := h[name]; len(values) {
 	case 0:
 		return "", false, nil
 	case 1:
 		return trimSpace(values[0]), true, nil
 	default:
-		return "", false, mismatch("the header " + name + " was sent " + strconv.Itoa(len(values)) + " times; send it once")
+		return "", false, newMismatch("the header " + name + " was sent " + strconv.Itoa(len(values)) + " times; send it once")
 	}
 }
 
-func mismatch(what string) *Error {
+func newMismatch(what string) *Error {
 	return &Error{Code: CodeHeaderMismatch, Message: "headers and body differ: " + what}
 }
 
-// show quotes a value for a message, cut to a length that stays readable.
-func show(s string) string {
+// quoteForMessage quotes a value for a message, cut to a length that stays readable.
+func quoteForMessage(s string) string {
 	const most = 128
 	if len(s) <= most {
 		return strconv.Quote(s)

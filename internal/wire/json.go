@@ -13,9 +13,9 @@ import (
 func Check(b []byte) error {
 	var s scanner
 	s.reset(b)
-	s.space()
-	s.value(0)
-	s.end()
+	s.skipSpace()
+	s.scanValue(0)
+	s.expectEnd()
 	if s.err != nil {
 		return s.err
 	}
@@ -29,13 +29,13 @@ func Check(b []byte) error {
 // there, escapes and all but without its quotes (see Unescape), and the value.
 func Members(obj []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		i := inside(obj, '{')
+		i := skipOpening(obj, '{')
 		for {
-			from, to, next := member(obj, i)
+			from, to, next := findMember(obj, i)
 			if next < 0 {
 				return
 			}
-			end := skip(obj, next)
+			end := skipValue(obj, next)
 			if end < 0 || !yield(obj[from:to], obj[next:end]) {
 				return
 			}
@@ -44,9 +44,9 @@ func Members(obj []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// member finds the next member at or after i: its key from..to and where its
+// findMember finds the next member at or after i: its key from..to and where its
 // value begins; value is -1 when there is none.
-func member(obj []byte, i int) (from, to, value int) {
+func findMember(obj []byte, i int) (from, to, value int) {
 	i = skipSpace(obj, i)
 	if i < len(obj) && obj[i] == ',' {
 		i = skipSpace(obj, i+1)
@@ -67,17 +67,17 @@ func member(obj []byte, i int) (from, to, value int) {
 
 // Get gives the value of the member with that key, nil if there is none.
 func Get(obj []byte, key string) []byte {
-	i := inside(obj, '{')
+	i := skipOpening(obj, '{')
 	for {
-		from, to, value := member(obj, i)
+		from, to, value := findMember(obj, i)
 		if value < 0 {
 			return nil
 		}
-		end := skip(obj, value)
+		end := skipValue(obj, value)
 		if end < 0 {
 			return nil
 		}
-		if isKey(obj[from:to], key) {
+		if matchesKey(obj[from:to], key) {
 			return obj[value:end]
 		}
 		i = end
@@ -102,8 +102,8 @@ func Mentions(b []byte, words ...string) bool {
 	}
 }
 
-// isKey says whether the raw key, as Members gives it, means key.
-func isKey(raw []byte, key string) bool {
+// matchesKey says whether the raw key, as Members gives it, means key.
+func matchesKey(raw []byte, key string) bool {
 	if string(raw) == key {
 		return bytes.IndexByte(raw, '\\') < 0
 	}
@@ -117,9 +117,9 @@ func isKey(raw []byte, key string) bool {
 // Elements gives the elements of an array in their order.
 func Elements(arr []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		i := skipSpace(arr, inside(arr, '['))
+		i := skipSpace(arr, skipOpening(arr, '['))
 		for i < len(arr) && arr[i] != ']' {
-			end := skip(arr, i)
+			end := skipValue(arr, i)
 			if end < 0 || !yield(arr[i:end]) {
 				return
 			}
@@ -152,15 +152,15 @@ func Unescape(inside []byte) string {
 func internString(raw []byte) string {
 	inside := raw[1 : len(raw)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
-		return intern(inside)
+		return internWord(inside)
 	}
 	var buf [64]byte
-	return intern(appendUnescaped(buf[:0], inside))
+	return internWord(appendUnescaped(buf[:0], inside))
 }
 
 // equalString says whether raw is a JSON string that means want.
 func equalString(raw []byte, want string) bool {
-	return len(raw) >= 2 && raw[0] == '"' && isKey(raw[1:len(raw)-1], want)
+	return len(raw) >= 2 && raw[0] == '"' && matchesKey(raw[1:len(raw)-1], want)
 }
 
 // Int gives a JSON number that is written as an integer and fits.

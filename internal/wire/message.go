@@ -95,56 +95,56 @@ func (m *Message) Parse(body []byte) error {
 	*m = Message{}
 	var s scanner
 	s.reset(body)
-	s.space()
+	s.skipSpace()
 	if s.i < len(body) && body[s.i] == '{' {
 		e := envelope{m: m}
-		e.scan(&s)
-		s.end()
+		e.scanMembers(&s)
+		s.expectEnd()
 		if s.err != nil {
 			*m = Message{}
 			return s.err
 		}
 		if e.fault == "" {
-			e.judge()
+			e.setKind()
 		}
 		if e.fault != "" {
 			*m = Message{ID: m.ID}
-			return invalid("not a JSON-RPC message: " + e.fault)
+			return newInvalidRequest("not a JSON-RPC message: " + e.fault)
 		}
 		return nil
 	}
-	s.value(0)
-	s.end()
+	s.scanValue(0)
+	s.expectEnd()
 	if s.err != nil {
 		return s.err
 	}
 	if IsBatch(body) {
-		return invalid("a batch where one message is expected; send them one at a time")
+		return newInvalidRequest("a batch where one message is expected; send them one at a time")
 	}
-	return invalid("not a JSON-RPC message: it must be an object")
+	return newInvalidRequest("not a JSON-RPC message: it must be an object")
 }
 
-func invalid(what string) *Error { return &Error{Code: CodeInvalidRequest, Message: what} }
+func newInvalidRequest(what string) *Error { return &Error{Code: CodeInvalidRequest, Message: what} }
 
 // envelope is the top level of a message while it is scanned. Faults of the
 // message wait until the whole text has been found to be JSON.
 type envelope struct {
-	m       *Message
-	fault   string // the first one
-	version bool   // jsonrpc is "2.0"
-	method  bool
-	idNull  bool
+	m          *Message
+	fault      string // the first one
+	hasVersion bool   // jsonrpc is "2.0"
+	hasMethod  bool
+	hasNullID  bool
 }
 
-func (e *envelope) wrong(what string) {
+func (e *envelope) noteFault(what string) {
 	if e.fault == "" {
 		e.fault = what
 	}
 }
 
-func (e *envelope) scan(s *scanner) {
+func (e *envelope) scanMembers(s *scanner) {
 	m := e.m
-	o := s.openObject(0)
+	o := s.beginObject(0)
 	for s.nextMember(&o) {
 		var buf [64]byte
 		key := s.b[o.key.from:o.key.to]
@@ -157,73 +157,73 @@ func (e *envelope) scan(s *scanner) {
 			m.Params = s.b[start:s.i]
 			continue
 		}
-		s.value(1)
+		s.scanValue(1)
 		if s.err != nil {
 			return
 		}
 		raw := s.b[start:s.i]
 		switch string(key) {
 		case "jsonrpc":
-			e.version = equalString(raw, "2.0")
+			e.hasVersion = equalString(raw, "2.0")
 		case "id":
 			switch {
 			case string(raw) == "null":
-				e.idNull = true
+				e.hasNullID = true
 			case isID(raw):
 				m.ID = raw
 			default:
-				e.wrong("id must be a string or an integer")
+				e.noteFault("id must be a string or an integer")
 			}
 		case "method":
-			e.method = true
+			e.hasMethod = true
 			if raw[0] != '"' || len(raw) == 2 {
-				e.wrong("method must be a string that is not empty")
+				e.noteFault("method must be a string that is not empty")
 				break
 			}
 			m.Method = internString(raw)
 		case "params":
-			e.wrong("params must be an object")
+			e.noteFault("params must be an object")
 		case "result":
 			m.Result = raw
 		case "error":
 			m.Error = raw
 			if raw[0] != '{' {
-				e.wrong("error must be an object")
+				e.noteFault("error must be an object")
 			}
 		default:
-			if twin := twinOf(key, "jsonrpc", "id", "method", "params", "result", "error"); twin != "" {
-				e.wrong("a member is spelled like " + twin + " but for case; names are case-sensitive")
+			if twin := findCaseVariant(key, "jsonrpc", "id", "method", "params", "result", "error"); twin != "" {
+				e.noteFault("a member is spelled like " + twin + " but for case; names are case-sensitive")
 			}
 		}
 	}
 }
 
-// judge decides what kind of message this is.
-func (e *envelope) judge() {
+// setKind decides what kind of message this is.
+func (e *envelope) setKind() {
 	m := e.m
 	answer := m.Result != nil || m.Error != nil
 	switch {
-	case !e.version:
-		e.wrong(`jsonrpc must be "2.0"`)
-	case e.method && answer:
-		e.wrong("it has a method and a result or an error")
+	case !e.hasVersion:
+		e.noteFault(`jsonrpc must be "2.0"`)
+	case e.hasMethod && answer:
+		e.noteFault("it has a method and a result or an error")
 	case m.Result != nil && m.Error != nil:
-		e.wrong("it has both a result and an error")
-	case e.method && e.idNull:
-		e.wrong("id must be a string or an integer")
-	case e.method && m.ID != nil:
+		e.noteFault("it has both a result and an error")
+	case e.hasMethod && e.hasNullID:
+		e.noteFault("id must be a string or an integer")
+	case e.hasMethod && m.ID != nil:
 		m.Kind = Request
-	case e.method:
+	case e.hasMethod:
 		m.Kind = Notification
 	case m.Params != nil:
-		e.wrong("it has no method")
+		e.noteFault("it has no method")
 	case m.Result != nil && m.ID == nil:
-		e.wrong("it has a result but no id")
+		e.noteFault("it has a result but no id")
 	case answer:
 		// An error may lack an id: the other side could not read ours.
 		m.Kind = Response
 	default:
-		e.wrong("it has neither a method nor a result nor an error")
+		e.noteFault("it has neither a method nor a result nor an error")
 	}
 }
 
@@ -236,12 +236,12 @@ func isID(raw []byte) bool {
 	if raw[0] == '-' {
 		raw = raw[1:]
 	}
-	return len(raw) > 0 && digits(raw, 0) == len(raw)
+	return len(raw) > 0 && skipDigits(raw, 0) == len(raw)
 }
 
-// twinOf gives the one of names that key equals but for case, as Unicode folds
+// findCaseVariant gives the one of names that key equals but for case, as Unicode folds
 // it: that is how some JSON readers match members.
-func twinOf(key []byte, names ...string) string {
+func findCaseVariant(key []byte, names ...string) string {
 	for _, name := range names {
 		// A folded letter takes at most three bytes.
 		if len(key) < len(name) || len(key) > utf8.UTFMax*len(name) {

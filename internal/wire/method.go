@@ -99,9 +99,9 @@ const (
 	TaskCancelled     = "cancelled"
 )
 
-// intern gives b as a string without allocating one for the words that nearly
+// internWord gives b as a string without allocating one for the words that nearly
 // every message is made of: methods, versions and log levels.
-func intern(b []byte) string {
+func internWord(b []byte) string {
 	switch string(b) {
 	case "":
 		return ""

@@ -9,9 +9,9 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// inside gives the index after the opening bracket, or len(b) if b does not
+// skipOpening gives the index after the opening bracket, or len(b) if b does not
 // begin with it.
-func inside(b []byte, bracket byte) int {
+func skipOpening(b []byte, bracket byte) int {
 	i := skipSpace(b, 0)
 	if i < len(b) && b[i] == bracket {
 		return i + 1
@@ -41,9 +41,9 @@ func skipString(b []byte, i int) int {
 	}
 }
 
-// skip gives the index after the value that begins at i, or -1. It counts
+// skipValue gives the index after the value that begins at i, or -1. It counts
 // brackets and does not look at what is between them.
-func skip(b []byte, i int) int {
+func skipValue(b []byte, i int) int {
 	if i >= len(b) {
 		return -1
 	}

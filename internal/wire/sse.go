@@ -51,7 +51,7 @@ func appendField(dst []byte, field, value string) []byte {
 func appendData(dst, data []byte) []byte {
 	for {
 		dst = append(dst, "data: "...)
-		end := lineEnd(data)
+		end := findLineEnd(data)
 		if end < 0 {
 			dst = append(dst, data...)
 			return append(dst, '\n')
@@ -70,8 +70,8 @@ func AppendComment(dst []byte, text string) []byte {
 	return append(appendField(dst, ": ", text), '\n')
 }
 
-// lineEnd gives the index of the first CR or LF, or -1.
-func lineEnd(b []byte) int {
+// findLineEnd gives the index of the first CR or LF, or -1.
+func findLineEnd(b []byte) int {
 	lf := bytes.IndexByte(b, '\n')
 	if lf >= 0 {
 		b = b[:lf]
@@ -87,19 +87,19 @@ var ErrTooLong = errors.New("longer than the limit")
 
 // EventReader reads the events of a text/event-stream.
 type EventReader struct {
-	r     *bufio.Reader
-	max   int
-	begun bool   // the byte-order mark has been looked for
-	cr    bool   // the last line ended in CR: an LF now belongs to it
-	long  []byte // a line that did not fit into r's buffer
-	data  []byte
-	grow  Grower // nil is append
-	err   error
+	r          *bufio.Reader
+	limit      int
+	bomChecked bool   // the byte-order mark has been looked for
+	endedInCR  bool   // the last line ended in CR: an LF now belongs to it
+	longLine   []byte // a line that did not fit into r's buffer
+	data       []byte
+	grow       Grower // nil is append
+	err        error
 }
 
 // NewEventReader reads events of at most limit bytes from r.
 func NewEventReader(r io.Reader, limit int) *EventReader {
-	return &EventReader{r: bufio.NewReader(r), max: limit}
+	return &EventReader{r: bufio.NewReader(r), limit: limit}
 }
 
 // GrowWith has the reader ask for the memory of long lines and events. Where there
@@ -108,7 +108,7 @@ func (r *EventReader) GrowWith(g Grower) { r.grow = g }
 
 // Detach leaves the Data of the event that Next gave last to its reader: it stays
 // valid, and need not be copied.
-func (r *EventReader) Detach() { r.long, r.data = nil, nil }
+func (r *EventReader) Detach() { r.longLine, r.data = nil, nil }
 
 // Next gives the next event: each block that sets something, so that an id or a
 // retry without data is seen as well; comments are skipped. Data is valid until
@@ -119,7 +119,7 @@ func (r *EventReader) Next() (Event, error) {
 	if r.err != nil {
 		return Event{}, r.err
 	}
-	e, err := r.next()
+	e, err := r.readEvent()
 	if err != nil {
 		r.err = err
 		return Event{}, err
@@ -127,12 +127,12 @@ func (r *EventReader) Next() (Event, error) {
 	return e, nil
 }
 
-func (r *EventReader) next() (Event, error) {
+func (r *EventReader) readEvent() (Event, error) {
 	var e Event
 	size, some := 0, false
 	r.data = r.data[:0]
 	for {
-		line, err := r.line()
+		line, err := r.readLine()
 		if some && errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
@@ -148,14 +148,14 @@ func (r *EventReader) next() (Event, error) {
 		if line[0] == ':' {
 			continue
 		}
-		if size += len(line); size > r.max {
+		if size += len(line); size > r.limit {
 			return Event{}, ErrTooLong
 		}
 		field, value, _ := bytes.Cut(line, []byte{':'})
 		if len(value) > 0 && value[0] == ' ' {
 			value = value[1:]
 		}
-		counts, err := r.field(&e, field, value)
+		counts, err := r.setField(&e, field, value)
 		if err != nil {
 			return Event{}, err
 		}
@@ -163,8 +163,8 @@ func (r *EventReader) next() (Event, error) {
 	}
 }
 
-// field takes one field and says whether it is one that counts.
-func (r *EventReader) field(e *Event, field, value []byte) (counts bool, err error) {
+// setField takes one field and says whether it is one that counts.
+func (r *EventReader) setField(e *Event, field, value []byte) (counts bool, err error) {
 	switch string(field) {
 	case "data":
 		return true, r.addData(e, value)
@@ -176,7 +176,7 @@ func (r *EventReader) field(e *Event, field, value []byte) (counts bool, err err
 		}
 		e.ID, e.HasID = string(value), true
 	case "retry":
-		if len(value) == 0 || digits(value, 0) != len(value) {
+		if len(value) == 0 || skipDigits(value, 0) != len(value) {
 			return false, nil
 		}
 		n, err := strconv.ParseInt(string(value), 10, 32)
@@ -193,8 +193,8 @@ func (r *EventReader) field(e *Event, field, value []byte) (counts bool, err err
 // addData adds a line of data. The first, if it is a long one, is not copied: it
 // becomes the data, and the next line is read into other memory.
 func (r *EventReader) addData(e *Event, value []byte) (err error) {
-	if e.Data == nil && len(value) > 0 && len(r.long) > 0 {
-		r.data, r.long = value, r.data[:0]
+	if e.Data == nil && len(value) > 0 && len(r.longLine) > 0 {
+		r.data, r.longLine = value, r.data[:0]
 		e.Data = r.data
 		return nil
 	}
@@ -212,52 +212,52 @@ func (r *EventReader) addData(e *Event, value []byte) (err error) {
 	return nil
 }
 
-// line gives the next line without its end, which is LF, CR or CRLF. A last
-// line without an end is none.
-func (r *EventReader) line() ([]byte, error) {
-	r.long = r.long[:0]
+// readLine gives the next line without its end, which is LF, CR or CRLF. A last
+// readLine without an end is none.
+func (r *EventReader) readLine() ([]byte, error) {
+	r.longLine = r.longLine[:0]
 	for {
 		if _, err := r.r.Peek(1); err != nil {
-			if err == io.EOF && len(r.long) > 0 {
+			if err == io.EOF && len(r.longLine) > 0 {
 				err = io.ErrUnexpectedEOF
 			}
 			return nil, err
 		}
 		chunk, _ := r.r.Peek(r.r.Buffered())
-		if r.cr {
-			r.cr = false
+		if r.endedInCR {
+			r.endedInCR = false
 			if chunk[0] == '\n' {
 				r.discard(1)
 				continue
 			}
 		}
-		end := lineEnd(chunk)
+		end := findLineEnd(chunk)
 		if end < 0 {
-			if len(r.long)+len(chunk) > r.max {
+			if len(r.longLine)+len(chunk) > r.limit {
 				return nil, ErrTooLong
 			}
 			var err error
-			if r.long, err = r.grow.appendTo(r.long, chunk); err != nil {
+			if r.longLine, err = r.grow.appendTo(r.longLine, chunk); err != nil {
 				return nil, err
 			}
 			r.discard(len(chunk))
 			continue
 		}
-		r.cr = chunk[end] == '\r'
+		r.endedInCR = chunk[end] == '\r'
 		line := chunk[:end]
 		r.discard(end + 1) // chunk stays as it is until more is read
-		if len(r.long) > 0 {
+		if len(r.longLine) > 0 {
 			var err error
-			if r.long, err = r.grow.appendTo(r.long, line); err != nil {
+			if r.longLine, err = r.grow.appendTo(r.longLine, line); err != nil {
 				return nil, err
 			}
-			line = r.long
+			line = r.longLine
 		}
-		if !r.begun {
-			r.begun = true
+		if !r.bomChecked {
+			r.bomChecked = true
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 		}
-		if len(line) > r.max {
+		if len(line) > r.limit {
 			return nil, ErrTooLong
 		}
 		return line, nil

@@ -24,9 +24,9 @@ func LegacyVersions() []string {
 }
 
 // Supported says whether we speak v.
-func Supported(v string) bool { return v == Modern || legacy(v) }
+func Supported(v string) bool { return v == Modern || isLegacy(v) }
 
-func legacy(v string) bool {
+func isLegacy(v string) bool {
 	switch v {
 	case V20251125, V20250618, V20250326, V20241105:
 		return true
@@ -42,7 +42,7 @@ func IsModern(v string) bool { return isDate(v) && v >= Modern }
 // it is a legacy one that we speak, else our latest legacy one. It never
 // answers a modern version, because that era has no initialize.
 func Negotiate(requested string) string {
-	if legacy(requested) {
+	if isLegacy(requested) {
 		return requested
 	}
 	return LatestLegacy

@@ -20,40 +20,40 @@ type scanner struct {
 	i   int
 	err *Error
 
-	keys    keyStack // of the objects that are open
-	set     keySet   // of the objects that have many
-	objects uint32   // number of objects opened so far
-	twice   bool     // let duplicate keys pass
+	openKeys        keyStack // of the objects that are open
+	largeKeys       keySet   // of the objects that have many
+	objectCount     uint32   // number of objects opened so far
+	allowDuplicates bool     // let duplicate keys pass
 }
 
 func (s *scanner) reset(b []byte) {
 	s.b, s.i, s.err = b, 0, nil
 	if len(b) > math.MaxInt32 {
-		s.fail(0, "the text is longer than 2 GiB")
+		s.failAt(0, "the text is longer than 2 GiB")
 	}
 }
 
-func (s *scanner) fail(at int, what string) {
+func (s *scanner) failAt(at int, what string) {
 	if s.err == nil {
 		s.err = &Error{Code: CodeParse, Message: "not valid JSON at byte " + strconv.Itoa(at) + ": " + what}
 		s.i = len(s.b)
 	}
 }
 
-// unexpected fails at the current byte, or because there is none.
-func (s *scanner) unexpected(wanted string) {
+// failUnexpected fails at the current byte, or because there is none.
+func (s *scanner) failUnexpected(wanted string) {
 	if s.i >= len(s.b) {
-		s.fail(len(s.b), "it ends where "+wanted+" should be")
+		s.failAt(len(s.b), "it ends where "+wanted+" should be")
 		return
 	}
 	if s.i == 0 && s.b[0] == 0xEF {
-		s.fail(0, "it begins with a byte-order mark or another stray byte; send plain UTF-8")
+		s.failAt(0, "it begins with a byte-order mark or another stray byte; send plain UTF-8")
 		return
 	}
-	s.fail(s.i, strconv.QuoteToASCII(string(s.b[s.i:s.i+1]))+" where "+wanted+" should be")
+	s.failAt(s.i, strconv.QuoteToASCII(string(s.b[s.i:s.i+1]))+" where "+wanted+" should be")
 }
 
-func (s *scanner) space() {
+func (s *scanner) skipSpace() {
 	i := s.i
 	for i < len(s.b) && isSpace(s.b[i]) {
 		i++
@@ -63,62 +63,62 @@ func (s *scanner) space() {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// end refuses anything but white space after the value.
-func (s *scanner) end() {
-	s.space()
+// expectEnd refuses anything but white space after the value.
+func (s *scanner) expectEnd() {
+	s.skipSpace()
 	if s.err == nil && s.i < len(s.b) {
-		s.unexpected("the end")
+		s.failUnexpected("the end")
 	}
 }
 
-// value scans one value. depth counts the arrays and objects around it.
-func (s *scanner) value(depth int) {
+// scanValue scans one value. depth counts the arrays and objects around it.
+func (s *scanner) scanValue(depth int) {
 	if s.i >= len(s.b) {
-		s.unexpected("a value")
+		s.failUnexpected("a value")
 		return
 	}
 	switch c := s.b[s.i]; c {
 	case '"':
-		s.str()
+		s.scanString()
 	case '{':
-		o := s.openObject(depth)
+		o := s.beginObject(depth)
 		for s.nextMember(&o) {
-			s.value(depth + 1)
+			s.scanValue(depth + 1)
 		}
 	case '[':
 		first := true
-		if !s.open(depth) {
+		if !s.enterContainer(depth) {
 			return
 		}
 		for s.nextElement(&first) {
-			s.value(depth + 1)
+			s.scanValue(depth + 1)
 		}
 	case 't':
-		s.literal("true")
+		s.scanLiteral("true")
 	case 'f':
-		s.literal("false")
+		s.scanLiteral("false")
 	case 'n':
-		s.literal("null")
+		s.scanLiteral("null")
 	default:
 		if c == '-' || c >= '0' && c <= '9' {
-			s.number()
+			s.scanNumber()
 			return
 		}
-		s.unexpected("a value")
+		s.failUnexpected("a value")
 	}
 }
 
-func (s *scanner) literal(word string) {
+func (s *scanner) scanLiteral(word string) {
 	if len(s.b)-s.i >= len(word) && string(s.b[s.i:s.i+len(word)]) == word {
 		s.i += len(word)
 		return
 	}
-	s.unexpected("a value")
+	s.failUnexpected("a value")
 }
 
-func (s *scanner) open(depth int) bool {
+func (s *scanner) enterContainer(depth int) bool {
 	if depth >= MaxDepth {
-		s.fail(s.i, "arrays and objects nest deeper than "+strconv.Itoa(MaxDepth))
+		s.failAt(s.i, "arrays and objects nest deeper than "+strconv.Itoa(MaxDepth))
 		return false
 	}
 	s.i++
@@ -128,9 +128,9 @@ func (s *scanner) open(depth int) bool {
 // nextElement moves to the next element of an array whose bracket has been
 // read, and says false at its end or at a fault.
 func (s *scanner) nextElement(first *bool) bool {
-	s.space()
+	s.skipSpace()
 	if s.i >= len(s.b) {
-		s.unexpected("',' or ']'")
+		s.failUnexpected("',' or ']'")
 		return false
 	}
 	c := s.b[s.i]
@@ -143,16 +143,16 @@ func (s *scanner) nextElement(first *bool) bool {
 		return true
 	}
 	if c != ',' {
-		s.unexpected("',' or ']'")
+		s.failUnexpected("',' or ']'")
 		return false
 	}
 	s.i++
-	s.space()
+	s.skipSpace()
 	return s.err == nil
 }
 
-// number scans a number. All digits count: nothing is rounded here.
-func (s *scanner) number() {
+// scanNumber scans a number. All digits count: nothing is rounded here.
+func (s *scanner) scanNumber() {
 	i := s.i
 	if s.b[i] == '-' {
 		i++
@@ -161,17 +161,17 @@ func (s *scanner) number() {
 	case i < len(s.b) && s.b[i] == '0':
 		i++
 	case i < len(s.b) && s.b[i] >= '1' && s.b[i] <= '9':
-		i = digits(s.b, i)
+		i = skipDigits(s.b, i)
 	default:
 		s.i = i
-		s.unexpected("a digit")
+		s.failUnexpected("a digit")
 		return
 	}
 	if i < len(s.b) && s.b[i] == '.' {
-		j := digits(s.b, i+1)
+		j := skipDigits(s.b, i+1)
 		if j == i+1 {
 			s.i = j
-			s.unexpected("a digit")
+			s.failUnexpected("a digit")
 			return
 		}
 		i = j
@@ -181,10 +181,10 @@ func (s *scanner) number() {
 		if i < len(s.b) && (s.b[i] == '+' || s.b[i] == '-') {
 			i++
 		}
-		j := digits(s.b, i)
+		j := skipDigits(s.b, i)
 		if j == i {
 			s.i = j
-			s.unexpected("a digit")
+			s.failUnexpected("a digit")
 			return
 		}
 		i = j
@@ -192,7 +192,7 @@ func (s *scanner) number() {
 	s.i = i
 }
 
-func digits(b []byte, i int) int {
+func skipDigits(b []byte, i int) int {
 	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
 		i++
 	}
@@ -200,23 +200,23 @@ func digits(b []byte, i int) int {
 }
 
 const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
 )
 
-// plain gives the index of the first byte from i on that is not a plain
+// findSpecial gives the index of the first byte from i on that is not a plain
 // character of a string: a quote, a backslash, a control character or a byte
 // outside ASCII; len(b) if there is none. It looks at eight bytes at a time.
-func plain(b []byte, i int) int {
+func findSpecial(b []byte, i int) int {
 	for ; i+32 <= len(b); i += 32 { // long texts go by in larger steps
 		four := b[i : i+32]
-		if (marks(binary.LittleEndian.Uint64(four))|marks(binary.LittleEndian.Uint64(four[8:]))|
-			marks(binary.LittleEndian.Uint64(four[16:]))|marks(binary.LittleEndian.Uint64(four[24:])))&highs != 0 {
+		if (markSpecial(binary.LittleEndian.Uint64(four))|markSpecial(binary.LittleEndian.Uint64(four[8:]))|
+			markSpecial(binary.LittleEndian.Uint64(four[16:]))|markSpecial(binary.LittleEndian.Uint64(four[24:])))&highBits != 0 {
 			break
 		}
 	}
 	for ; i+8 <= len(b); i += 8 {
-		if mark := marks(binary.LittleEndian.Uint64(b[i:])) & highs; mark != 0 {
+		if mark := markSpecial(binary.LittleEndian.Uint64(b[i:])) & highBits; mark != 0 {
 			return i + bits.TrailingZeros64(mark)>>3
 		}
 	}
@@ -228,20 +228,20 @@ func plain(b []byte, i int) int {
 	return i
 }
 
-// marks says in the top bit of each of eight bytes whether it is not plain. A
+// markSpecial says in the top bit of each of eight bytes whether it is not plain. A
 // subtraction borrows only from a byte above one that is marked, so the lowest mark
 // is exact.
-func marks(x uint64) uint64 {
-	return x | (x - ones*0x20) | (x ^ ones*'"' - ones) | (x ^ ones*'\\' - ones)
+func markSpecial(x uint64) uint64 {
+	return x | (x - lowBits*0x20) | (x ^ lowBits*'"' - lowBits) | (x ^ lowBits*'\\' - lowBits)
 }
 
-// str scans a string, which begins here, and says whether it holds escapes.
-func (s *scanner) str() (escaped bool) {
+// scanString scans a string, which begins here, and says whether it holds escapes.
+func (s *scanner) scanString() (escaped bool) {
 	start, i := s.i, s.i+1
 	for {
-		i = plain(s.b, i)
+		i = findSpecial(s.b, i)
 		if i >= len(s.b) {
-			s.fail(start, "this string has no end")
+			s.failAt(start, "this string has no end")
 			return escaped
 		}
 		switch c := s.b[i]; {
@@ -250,17 +250,17 @@ func (s *scanner) str() (escaped bool) {
 			return escaped
 		case c == '\\':
 			escaped = true
-			if i = s.escape(i); i < 0 {
+			if i = s.scanEscape(i); i < 0 {
 				return escaped
 			}
 		case c < 0x20:
-			s.fail(i, "a control character in a string; escape it")
+			s.failAt(i, "a control character in a string; escape it")
 			return escaped
 		default:
 			for i < len(s.b) && s.b[i] >= utf8.RuneSelf {
 				r, n := utf8.DecodeRune(s.b[i:])
 				if r == utf8.RuneError && n == 1 {
-					s.fail(i, "this is not UTF-8")
+					s.failAt(i, "this is not UTF-8")
 					return escaped
 				}
 				i += n
@@ -269,10 +269,10 @@ func (s *scanner) str() (escaped bool) {
 	}
 }
 
-// escape judges the escape at i and gives the index after it, or -1.
-func (s *scanner) escape(i int) int {
+// scanEscape judges the escape at i and gives the index after it, or -1.
+func (s *scanner) scanEscape(i int) int {
 	if i+1 >= len(s.b) {
-		s.fail(i, "this escape has no end")
+		s.failAt(i, "this escape has no end")
 		return -1
 	}
 	switch s.b[i+1] {
@@ -280,12 +280,12 @@ func (s *scanner) escape(i int) int {
 		return i + 2
 	case 'u':
 	default:
-		s.fail(i, "there is no such escape")
+		s.failAt(i, "there is no such escape")
 		return -1
 	}
-	r, ok := hex4(s.b, i+2)
+	r, ok := parseHex4(s.b, i+2)
 	if !ok {
-		s.fail(i, "\\u wants four hexadecimal digits")
+		s.failAt(i, "\\u wants four hexadecimal digits")
 		return -1
 	}
 	if r < surrogateMin || r > surrogateMax {
@@ -293,10 +293,10 @@ func (s *scanner) escape(i int) int {
 	}
 	low, ok := rune(0), false
 	if r < surrogateLow && i+7 < len(s.b) && s.b[i+6] == '\\' && s.b[i+7] == 'u' {
-		low, ok = hex4(s.b, i+8)
+		low, ok = parseHex4(s.b, i+8)
 	}
 	if !ok || low < surrogateLow || low > surrogateMax {
-		s.fail(i, "a surrogate without its other half")
+		s.failAt(i, "a surrogate without its other half")
 		return -1
 	}
 	return i + 12
@@ -308,7 +308,7 @@ const (
 	surrogateMax = 0xDFFF
 )
 
-func hex4(b []byte, i int) (rune, bool) {
+func parseHex4(b []byte, i int) (rune, bool) {
 	if i+4 > len(b) {
 		return 0, false
 	}

@@ -9,11 +9,11 @@ import (
 
 // LineReader reads the messages of a stdio stream, one on each line.
 type LineReader struct {
-	r    *bufio.Reader
-	max  int
-	skip bool   // inside a line that was too long
-	long []byte // a line that did not fit into r's buffer
-	grow Grower // nil is append
+	r        *bufio.Reader
+	limit    int
+	skipping bool   // inside a line that was too long
+	longLine []byte // a line that did not fit into r's buffer
+	grow     Grower // nil is append
 }
 
 // Grower makes room for n more bytes in a buffer that belongs to a reader, as
@@ -38,16 +38,16 @@ func (l *LineReader) GrowWith(g Grower) { l.grow = g }
 // Detach leaves the line that Next gave last to its reader: it stays valid. It
 // says false where the line lies in memory that is used again, and has to be copied.
 func (l *LineReader) Detach() bool {
-	if len(l.long) == 0 {
+	if len(l.longLine) == 0 {
 		return false
 	}
-	l.long = nil
+	l.longLine = nil
 	return true
 }
 
 // NewLineReader reads lines of at most limit bytes from r.
 func NewLineReader(r io.Reader, limit int) *LineReader {
-	return &LineReader{r: bufio.NewReader(r), max: limit}
+	return &LineReader{r: bufio.NewReader(r), limit: limit}
 }
 
 // Next gives the next line that is not empty, without its LF or CRLF; it is
@@ -56,7 +56,7 @@ func NewLineReader(r io.Reader, limit int) *LineReader {
 // without LF counts.
 func (l *LineReader) Next() ([]byte, error) {
 	for {
-		line, err := l.line()
+		line, err := l.readLine()
 		if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
 			return nil, err
 		}
@@ -66,8 +66,8 @@ func (l *LineReader) Next() ([]byte, error) {
 	}
 }
 
-func (l *LineReader) line() ([]byte, error) {
-	l.long = l.long[:0]
+func (l *LineReader) readLine() ([]byte, error) {
+	l.longLine = l.longLine[:0]
 	for {
 		chunk, err := l.r.ReadSlice('\n')
 		more := errors.Is(err, bufio.ErrBufferFull)
@@ -78,27 +78,27 @@ func (l *LineReader) line() ([]byte, error) {
 		if whole {
 			chunk = chunk[:len(chunk)-1]
 		}
-		if l.skip {
-			l.skip = !whole
+		if l.skipping {
+			l.skipping = !whole
 			if err == io.EOF {
 				return nil, err
 			}
 			continue
 		}
-		if len(l.long)+len(chunk) > l.max+1 || len(l.long)+len(bytes.TrimSuffix(chunk, []byte{'\r'})) > l.max {
-			l.skip = !whole
+		if len(l.longLine)+len(chunk) > l.limit+1 || len(l.longLine)+len(bytes.TrimSuffix(chunk, []byte{'\r'})) > l.limit {
+			l.skipping = !whole
 			return nil, ErrTooLong
 		}
-		if whole && len(l.long) == 0 {
+		if whole && len(l.longLine) == 0 {
 			return chunk, nil
 		}
 		var grown error
-		if l.long, grown = l.grow.appendTo(l.long, chunk); grown != nil {
-			l.skip, l.long = !whole, nil
+		if l.longLine, grown = l.grow.appendTo(l.longLine, chunk); grown != nil {
+			l.skipping, l.longLine = !whole, nil
 			return nil, grown
 		}
 		if !more {
-			return l.long, err
+			return l.longLine, err
 		}
 	}
 }

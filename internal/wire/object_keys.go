@@ -5,10 +5,10 @@ import (
 	"hash/maphash"
 )
 
-// fewKeys is up to how many keys of an object are compared one by one. Above
+// maxLinearKeys is up to how many keys of an object are compared one by one. Above
 // it they go into a keySet, so that an object with a million keys costs a
 // million steps and not the square of it.
-const fewKeys = 16
+const maxLinearKeys = 16
 
 // keySpan is where a key stands, without its quotes.
 type keySpan struct {
@@ -20,12 +20,12 @@ type keySpan struct {
 // part of it, so that a scanner can live on the stack of its caller and most
 // scans allocate nothing.
 type keyStack struct {
-	n     int
+	count int
 	first [32]keySpan
 	more  []keySpan
 }
 
-func (k *keyStack) at(i int) keySpan {
+func (k *keyStack) keyAt(i int) keySpan {
 	if i < len(k.first) {
 		return k.first[i]
 	}
@@ -33,94 +33,94 @@ func (k *keyStack) at(i int) keySpan {
 }
 
 func (k *keyStack) push(key keySpan) {
-	if k.n < len(k.first) {
-		k.first[k.n] = key
+	if k.count < len(k.first) {
+		k.first[k.count] = key
 	} else {
-		k.more = append(k.more[:k.n-len(k.first)], key)
+		k.more = append(k.more[:k.count-len(k.first)], key)
 	}
-	k.n++
+	k.count++
 }
 
-// object is an object that is being scanned.
-type object struct {
-	id    uint32  // its number in the text; never 0
-	base  int     // where its keys begin in scanner.keys
-	key   keySpan // the member that nextMember moved to
-	open  bool
-	first bool
+// objectScan is an object that is being scanned.
+type objectScan struct {
+	id      uint32  // its number in the text; never 0
+	keyBase int     // where its keys begin in scanner.keys
+	key     keySpan // the member that nextMember moved to
+	entered bool
+	first   bool
 }
 
-func (s *scanner) openObject(depth int) object {
-	open := s.open(depth)
-	s.objects++
-	return object{id: s.objects, base: s.keys.n, open: open, first: true}
+func (s *scanner) beginObject(depth int) objectScan {
+	open := s.enterContainer(depth)
+	s.objectCount++
+	return objectScan{id: s.objectCount, keyBase: s.openKeys.count, entered: open, first: true}
 }
 
 // nextMember reads the next key and its colon, moves to the value, which the
 // caller scans, and says false at the end of the object or at a fault.
-func (s *scanner) nextMember(o *object) bool {
-	if !o.open || s.err != nil {
+func (s *scanner) nextMember(o *objectScan) bool {
+	if !o.entered || s.err != nil {
 		return false
 	}
-	s.space()
+	s.skipSpace()
 	if s.i < len(s.b) && s.b[s.i] == '}' {
 		s.i++
-		s.keys.n = o.base
+		s.openKeys.count = o.keyBase
 		return false
 	}
 	if !o.first {
 		if s.i >= len(s.b) || s.b[s.i] != ',' {
-			s.unexpected("',' or '}'")
+			s.failUnexpected("',' or '}'")
 			return false
 		}
 		s.i++
-		s.space()
+		s.skipSpace()
 	}
 	o.first = false
 	if s.i >= len(s.b) || s.b[s.i] != '"' {
-		s.unexpected("a key")
+		s.failUnexpected("a key")
 		return false
 	}
 	from := s.i + 1
-	escaped := s.str()
+	escaped := s.scanString()
 	if s.err != nil {
 		return false
 	}
 	o.key = keySpan{from: uint32(from), to: uint32(s.i - 1), escaped: escaped} //nolint:gosec // reset bounds the length
-	if s.seen(o) {
-		s.fail(from-1, "this key occurs twice in its object")
+	if s.isDuplicate(o) {
+		s.failAt(from-1, "this key occurs twice in its object")
 		return false
 	}
-	s.space()
+	s.skipSpace()
 	if s.i >= len(s.b) || s.b[s.i] != ':' {
-		s.unexpected("':'")
+		s.failUnexpected("':'")
 		return false
 	}
 	s.i++
-	s.space()
+	s.skipSpace()
 	return true
 }
 
-// seen says whether the object has had its current key before, and remembers it.
-func (s *scanner) seen(o *object) bool {
-	if s.twice {
+// isDuplicate says whether the object has had its current key before, and remembers it.
+func (s *scanner) isDuplicate(o *objectScan) bool {
+	if s.allowDuplicates {
 		return false
 	}
-	switch have := s.keys.n - o.base; {
-	case have < fewKeys:
-		for i := o.base; i < s.keys.n; i++ {
-			if s.sameKey(s.keys.at(i), o.key) {
+	switch have := s.openKeys.count - o.keyBase; {
+	case have < maxLinearKeys:
+		for i := o.keyBase; i < s.openKeys.count; i++ {
+			if s.sameKey(s.openKeys.keyAt(i), o.key) {
 				return true
 			}
 		}
-		s.keys.push(o.key)
+		s.openKeys.push(o.key)
 		return false
-	case have == fewKeys:
-		for i := o.base; i < s.keys.n; i++ {
-			s.addKey(o.id, s.keys.at(i))
+	case have == maxLinearKeys:
+		for i := o.keyBase; i < s.openKeys.count; i++ {
+			s.addKey(o.id, s.openKeys.keyAt(i))
 		}
 		// One more entry says that the set holds all of them.
-		s.keys.push(o.key)
+		s.openKeys.push(o.key)
 	}
 	return s.addKey(o.id, o.key)
 }
@@ -152,7 +152,7 @@ func unescapeKey(buf, raw []byte) []byte {
 // collisions.
 type keySet struct {
 	slots []keySlot
-	used  int
+	count int
 	seed  maphash.Seed
 }
 
@@ -163,12 +163,12 @@ type keySlot struct {
 
 // addKey puts the object's key into the set and says whether it was there.
 func (s *scanner) addKey(object uint32, key keySpan) bool {
-	set := &s.set
+	set := &s.largeKeys
 	switch {
 	case set.slots == nil:
-		set.slots = make([]keySlot, 4*fewKeys)
+		set.slots = make([]keySlot, 4*maxLinearKeys)
 		set.seed = maphash.MakeSeed()
-	case 4*set.used >= 3*len(set.slots):
+	case 4*set.count >= 3*len(set.slots):
 		old := set.slots
 		set.slots = make([]keySlot, 2*len(old))
 		for _, slot := range old {
@@ -181,20 +181,20 @@ func (s *scanner) addKey(object uint32, key keySpan) bool {
 	i, found := s.findKey(object, key)
 	if !found {
 		set.slots[i] = keySlot{object: object, key: key}
-		set.used++
+		set.count++
 	}
 	return found
 }
 
 // findKey gives the slot that holds the key, or the free one where it belongs.
 func (s *scanner) findKey(object uint32, key keySpan) (at int, found bool) {
-	slots := s.set.slots
+	slots := s.largeKeys.slots
 	raw := s.b[key.from:key.to]
 	var buf [64]byte
 	if key.escaped {
 		raw = appendUnescaped(buf[:0], raw)
 	}
-	hash := maphash.Bytes(s.set.seed, raw) + uint64(object)*0x9E3779B97F4A7C15
+	hash := maphash.Bytes(s.largeKeys.seed, raw) + uint64(object)*0x9E3779B97F4A7C15
 	mask := uint64(len(slots) - 1) //nolint:gosec // never empty here
 	for i := hash & mask; ; i = (i + 1) & mask {
 		switch slot := &slots[i]; {

@@ -28,13 +28,13 @@ func appendUnescaped(dst, inside []byte) []byte {
 		case 't':
 			c = '\t'
 		case 'u':
-			r, ok := hex4(rest, 0)
+			r, ok := parseHex4(rest, 0)
 			if !ok {
 				return append(dst, rest...)
 			}
 			rest = rest[4:]
 			if utf16.IsSurrogate(r) && len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
-				if low, ok := hex4(rest, 2); ok {
+				if low, ok := parseHex4(rest, 2); ok {
 					r = utf16.DecodeRune(r, low)
 					rest = rest[6:]
 				}

@@ -22,39 +22,39 @@ type ParamHeader struct {
 // than string, integer and boolean, or a place that is not reached through
 // properties alone.
 func ParamHeaders(inputSchema []byte) ([]ParamHeader, error) {
-	if !bytes.Contains(inputSchema, []byte(annotation)) && !bytes.Contains(inputSchema, []byte(`\u`)) {
+	if !bytes.Contains(inputSchema, []byte(headerAnnotation)) && !bytes.Contains(inputSchema, []byte(`\u`)) {
 		return nil, nil // as nearly all: catalogs of thousands of tools are read at a start
 	}
 	var found []ParamHeader
-	err := annotations(inputSchema, nil, true, 0, &found)
+	err := collectAnnotations(inputSchema, nil, true, 0, &found)
 	if err != nil {
 		return nil, err
 	}
 	return found, nil
 }
 
-const annotation = "x-mcp-header"
+const headerAnnotation = "x-mcp-header"
 
-func annotations(schema []byte, path []string, reachable bool, depth int, found *[]ParamHeader) error {
+func collectAnnotations(schema []byte, path []string, reachable bool, depth int, found *[]ParamHeader) error {
 	if len(schema) == 0 || schema[0] != '{' || depth > MaxDepth {
 		return nil // true, false, or no schema at all
 	}
 	for rawKey, value := range Members(schema) {
 		var err error
 		switch key := Unescape(rawKey); key {
-		case annotation:
-			err = annotated(schema, value, path, reachable, found)
+		case headerAnnotation:
+			err = addAnnotation(schema, value, path, reachable, found)
 		case "properties":
 			for name, property := range Members(value) {
 				below := append(slices.Clip(path), Unescape(name))
-				if err = annotations(property, below, reachable, depth+1, found); err != nil {
+				if err = collectAnnotations(property, below, reachable, depth+1, found); err != nil {
 					return err
 				}
 			}
 		case "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions":
 			for name, part := range Members(value) {
 				below := append(slices.Clip(path), key, Unescape(name))
-				if err = annotations(part, below, false, depth+1, found); err != nil {
+				if err = collectAnnotations(part, below, false, depth+1, found); err != nil {
 					return err
 				}
 			}
@@ -62,11 +62,11 @@ func annotations(schema []byte, path []string, reachable bool, depth int, found 
 			"additionalProperties", "propertyNames", "unevaluatedProperties", "contentSchema",
 			"allOf", "anyOf", "oneOf", "not", "if", "then", "else":
 			below := append(slices.Clip(path), key)
-			if err = annotations(value, below, false, depth+1, found); err != nil {
+			if err = collectAnnotations(value, below, false, depth+1, found); err != nil {
 				return err
 			}
 			for part := range Elements(value) {
-				if err = annotations(part, below, false, depth+1, found); err != nil {
+				if err = collectAnnotations(part, below, false, depth+1, found); err != nil {
 					return err
 				}
 			}
@@ -78,26 +78,26 @@ func annotations(schema []byte, path []string, reachable bool, depth int, found 
 	return nil
 }
 
-// annotated judges one annotation.
-func annotated(schema, value []byte, path []string, reachable bool, found *[]ParamHeader) error {
+// addAnnotation judges one annotation.
+func addAnnotation(schema, value []byte, path []string, reachable bool, found *[]ParamHeader) error {
 	where := strings.Join(path, ".")
 	name, ok := String(value)
 	switch {
 	case !ok || !isToken(name):
-		return fmt.Errorf("%s at %q must be the name of a header: letters, digits and !#$%%&'*+-.^_`|~", annotation, where)
+		return fmt.Errorf("%s at %q must be the name of a header: letters, digits and !#$%%&'*+-.^_`|~", headerAnnotation, where)
 	case !reachable || len(path) == 0:
-		return fmt.Errorf("%s %q stands at %q, which is not reached through properties alone", annotation, name, where)
+		return fmt.Errorf("%s %q stands at %q, which is not reached through properties alone", headerAnnotation, name, where)
 	}
 	kind, _ := String(Get(schema, "type"))
 	switch kind {
 	case "string", "integer", "boolean":
 	default:
-		return fmt.Errorf("%s %q stands on %q, whose type is not string, integer or boolean", annotation, name, where)
+		return fmt.Errorf("%s %q stands on %q, whose type is not string, integer or boolean", headerAnnotation, name, where)
 	}
 	header := http.CanonicalHeaderKey(HeaderParamPrefix + name)
 	for _, other := range *found {
 		if other.Header == header {
-			return fmt.Errorf("%s %q is used for both %q and %q", annotation, name, strings.Join(other.Path, "."), where)
+			return fmt.Errorf("%s %q is used for both %q and %q", headerAnnotation, name, strings.Join(other.Path, "."), where)
 		}
 	}
 	*found = append(*found, ParamHeader{Header: header, Path: path, Type: kind})
@@ -122,25 +122,25 @@ func isToken(s string) bool {
 func CheckParamHeaders(h http.Header, want []ParamHeader, arguments []byte) *Error {
 	for i := range want {
 		p := &want[i]
-		value, ok, e := single(h, p.Header)
+		value, ok, e := singleHeader(h, p.Header)
 		if e != nil {
 			return e
 		}
-		raw := p.argument(arguments)
+		raw := p.findArgument(arguments)
 		switch {
 		case raw == nil && !ok:
 			continue
 		case raw == nil:
-			return mismatch("the header " + p.Header + " says " + show(value) + " and there is no argument " + p.where())
+			return newMismatch("the header " + p.Header + " says " + quoteForMessage(value) + " and there is no argument " + p.quotePath())
 		case !ok:
-			return mismatch("the header " + p.Header + " is missing; the argument " + p.where() + " is " + show(string(raw)))
+			return newMismatch("the header " + p.Header + " is missing; the argument " + p.quotePath() + " is " + quoteForMessage(string(raw)))
 		}
 		meant, err := DecodeHeader(value)
 		if err != nil {
-			return mismatch("the header " + p.Header + " " + err.Error())
+			return newMismatch("the header " + p.Header + " " + err.Error())
 		}
 		if !sameValue(meant, raw) {
-			return mismatch("the header " + p.Header + " says " + show(value) + " and the argument " + p.where() + " is " + show(string(raw)))
+			return newMismatch("the header " + p.Header + " says " + quoteForMessage(value) + " and the argument " + p.quotePath() + " is " + quoteForMessage(string(raw)))
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func CheckParamHeaders(h http.Header, want []ParamHeader, arguments []byte) *Err
 func SetParamHeaders(h http.Header, want []ParamHeader, arguments []byte) {
 	for i := range want {
 		p := &want[i]
-		raw := p.argument(arguments)
+		raw := p.findArgument(arguments)
 		if raw == nil {
 			continue
 		}
@@ -169,10 +169,10 @@ func SetParamHeaders(h http.Header, want []ParamHeader, arguments []byte) {
 	}
 }
 
-func (p *ParamHeader) where() string { return strconv.Quote(strings.Join(p.Path, ".")) }
+func (p *ParamHeader) quotePath() string { return strconv.Quote(strings.Join(p.Path, ".")) }
 
-// argument finds the argument; nil when absent or null.
-func (p *ParamHeader) argument(arguments []byte) []byte {
+// findArgument finds the argument; nil when absent or null.
+func (p *ParamHeader) findArgument(arguments []byte) []byte {
 	raw := arguments
 	for _, name := range p.Path {
 		if raw = Get(raw, name); raw == nil {
@@ -213,7 +213,7 @@ func safeInteger(s string) (int64, bool) {
 	if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
 		return 0, false
 	}
-	if sc.number(); sc.err != nil || sc.i != len(s) {
+	if sc.scanNumber(); sc.err != nil || sc.i != len(s) {
 		return 0, false
 	}
 	mantissa, exp := s, 0

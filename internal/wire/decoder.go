@@ -9,10 +9,10 @@ import "encoding/json"
 func Value(raw []byte) (any, error) {
 	d := decoder{text: string(raw)}
 	d.reset(raw)
-	d.twice = true // the maps find duplicates themselves
-	d.space()
-	v := d.value(0)
-	d.end()
+	d.allowDuplicates = true // the maps find duplicates themselves
+	d.skipSpace()
+	v := d.decodeValue(0)
+	d.expectEnd()
 	if d.err != nil {
 		return nil, d.err
 	}
@@ -24,27 +24,27 @@ type decoder struct {
 	text string // the same bytes
 }
 
-func (d *decoder) value(depth int) any {
+func (d *decoder) decodeValue(depth int) any {
 	if d.i >= len(d.b) {
-		d.unexpected("a value")
+		d.failUnexpected("a value")
 		return nil
 	}
 	start := d.i
 	switch c := d.b[d.i]; c {
 	case '{':
-		return d.object(depth)
+		return d.decodeObject(depth)
 	case '[':
-		return d.array(depth)
+		return d.decodeArray(depth)
 	case '"':
-		return d.string()
+		return d.decodeString()
 	case 't', 'f', 'n':
-		d.scanner.value(depth)
+		d.scanner.scanValue(depth)
 		if c == 'n' {
 			return nil
 		}
 		return c == 't'
 	default:
-		d.scanner.value(depth)
+		d.scanner.scanValue(depth)
 		if d.err != nil {
 			return nil
 		}
@@ -52,9 +52,9 @@ func (d *decoder) value(depth int) any {
 	}
 }
 
-func (d *decoder) string() string {
+func (d *decoder) decodeString() string {
 	start := d.i
-	escaped := d.str()
+	escaped := d.scanString()
 	if d.err != nil {
 		return ""
 	}
@@ -64,8 +64,8 @@ func (d *decoder) string() string {
 	return d.text[start+1 : d.i-1]
 }
 
-func (d *decoder) object(depth int) any {
-	o := d.openObject(depth)
+func (d *decoder) decodeObject(depth int) any {
+	o := d.beginObject(depth)
 	m := map[string]any{}
 	for d.nextMember(&o) {
 		from, to := o.key.from, o.key.to
@@ -76,24 +76,24 @@ func (d *decoder) object(depth int) any {
 		n := len(m)
 		m[key] = nil
 		if len(m) == n {
-			d.fail(int(from)-1, "this key occurs twice in its object")
+			d.failAt(int(from)-1, "this key occurs twice in its object")
 			return nil
 		}
-		if v := d.value(depth + 1); v != nil {
+		if v := d.decodeValue(depth + 1); v != nil {
 			m[key] = v
 		}
 	}
 	return m
 }
 
-func (d *decoder) array(depth int) any {
+func (d *decoder) decodeArray(depth int) any {
 	a := []any{}
-	if !d.open(depth) {
+	if !d.enterContainer(depth) {
 		return nil
 	}
 	first := true
 	for d.nextElement(&first) {
-		a = append(a, d.value(depth+1))
+		a = append(a, d.decodeValue(depth+1))
 		if d.err != nil {
 			return nil
 		}
