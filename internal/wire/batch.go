@@ -2,10 +2,12 @@ package wire
 
 import "strconv"
 
-// MaxBatch is how many messages a batch may hold.
+// MaxBatch is how many messages a batch may hold. It bounds the work that one request can
+// cause.
 const MaxBatch = 256
 
-// IsBatch says whether body is a JSON array, as far as its first byte tells.
+// IsBatch reports whether the first byte of body that is not white space opens an array.
+// It does not check the rest.
 func IsBatch(body []byte) bool {
 	for _, c := range body {
 		if !isSpace(c) {
@@ -15,14 +17,13 @@ func IsBatch(body []byte) bool {
 	return false
 }
 
-// ParseBatch parses a batch and judges its messages one by one: errs[i] is what
-// Parse said to messages[i], nil if it is good. The error is an *Error that
-// holds for the whole: body is no JSON, or no batch, or one that is empty or
-// longer than MaxBatch.
+// ParseBatch parses a batch. errs[i] is the error of Parse for messages[i], or nil. err
+// is an *Error about the whole batch: body is not JSON, is no array, is empty, or is
+// longer than MaxBatch. The messages point into body.
 func ParseBatch(body []byte) (messages []Message, errs []error, err error) {
 	var s scanner
 	s.reset(body)
-	s.allowDuplicates = true // a duplicate key is the fault of its message alone
+	s.allowDuplicates = true // Parse reports a duplicate key as the fault of its message alone
 	s.skipSpace()
 	s.scanValue(0)
 	s.expectEnd()
@@ -32,6 +33,7 @@ func ParseBatch(body []byte) (messages []Message, errs []error, err error) {
 	if !IsBatch(body) {
 		return nil, nil, newInvalidRequest("not a batch: it must be an array")
 	}
+	// Count before anything is allocated: a small body can hold many elements.
 	n := 0
 	for range Elements(body) {
 		if n++; n > MaxBatch {

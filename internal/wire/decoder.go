@@ -2,14 +2,14 @@ package wire
 
 import "encoding/json"
 
-// Value decodes JSON strictly, as Check judges it, into map[string]any, []any,
-// string, bool, nil and json.Number: numbers stay text, nothing is rounded.
-// All strings of the result share one copy of raw, so holding on to one of them
-// holds on to all: it is meant for values that are looked at and dropped.
+// Value decodes JSON strictly, as Check accepts it, into map[string]any, []any, string,
+// bool, nil and json.Number. Numbers stay text, so nothing is rounded. All strings of the
+// result share one copy of raw: a caller that keeps one of them keeps all of raw. It is
+// meant for values that are inspected and dropped.
 func Value(raw []byte) (any, error) {
 	d := decoder{text: string(raw)}
 	d.reset(raw)
-	d.allowDuplicates = true // the maps find duplicates themselves
+	d.allowDuplicates = true // decodeObject finds duplicates in its map
 	d.skipSpace()
 	v := d.decodeValue(0)
 	d.expectEnd()
@@ -19,11 +19,13 @@ func Value(raw []byte) (any, error) {
 	return v, nil
 }
 
+// decoder is a scanner that also builds the values.
 type decoder struct {
 	scanner
-	text string // the same bytes
+	text string // the same bytes as a string, which all results share
 }
 
+// decodeValue decodes one value. After an error, the result is meaningless.
 func (d *decoder) decodeValue(depth int) any {
 	if d.i >= len(d.b) {
 		d.failUnexpected("a value")
@@ -52,6 +54,7 @@ func (d *decoder) decodeValue(depth int) any {
 	}
 }
 
+// decodeString decodes a string.
 func (d *decoder) decodeString() string {
 	start := d.i
 	escaped := d.scanString()
@@ -64,6 +67,7 @@ func (d *decoder) decodeString() string {
 	return d.text[start+1 : d.i-1]
 }
 
+// decodeObject decodes an object into a map[string]any.
 func (d *decoder) decodeObject(depth int) any {
 	o := d.beginObject(depth)
 	m := map[string]any{}
@@ -73,6 +77,8 @@ func (d *decoder) decodeObject(depth int) any {
 		if o.key.escaped {
 			key = Unescape(d.b[from:to])
 		}
+		// Enter the key before its value is read: if the map does not grow, the
+		// key was there.
 		n := len(m)
 		m[key] = nil
 		if len(m) == n {
@@ -86,6 +92,7 @@ func (d *decoder) decodeObject(depth int) any {
 	return m
 }
 
+// decodeArray decodes an array into a []any.
 func (d *decoder) decodeArray(depth int) any {
 	a := []any{}
 	if !d.enterContainer(depth) {

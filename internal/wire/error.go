@@ -2,7 +2,8 @@ package wire
 
 import "strconv"
 
-// Error codes of JSON-RPC 2.0 and of MCP.
+// Error codes of JSON-RPC 2.0 and of MCP. Codes marked as modern or legacy must be
+// sent to clients of that era only.
 const (
 	CodeParse          = -32700 // not JSON
 	CodeInvalidRequest = -32600 // JSON, but no JSON-RPC message
@@ -17,19 +18,21 @@ const (
 	CodeResourceNotFound = -32002 // legacy only: the modern era says CodeInvalidParams
 )
 
-// Error is the error of a JSON-RPC response. Data is raw JSON, or nil.
+// Error is the error of a JSON-RPC response. It is a Go error as well, so that code below
+// an entry point can choose the exact response.
 type Error struct {
 	Code    int
 	Message string
-	Data    []byte
+	Data    []byte // raw JSON, or nil
 }
 
+// Error returns the message and the code.
 func (e *Error) Error() string {
 	return e.Message + " (" + strconv.Itoa(e.Code) + ")"
 }
 
-// ParseError reads the error member of a response. It says false when raw is
-// no JSON-RPC error: an object with an integer code and a string message.
+// ParseError reads the error member of a response. ok is false if raw is no JSON-RPC
+// error, which is an object with an integer code and a string message.
 func ParseError(raw []byte) (*Error, bool) {
 	code, ok := Int(Get(raw, "code"))
 	if !ok || int64(int(code)) != code {

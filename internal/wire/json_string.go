@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// appendUnescaped appends what the inside of a JSON string means.
+// appendUnescaped appends the text of a JSON string without its quotes. The string was
+// checked before; in other input, a broken escape is copied as it is.
 func appendUnescaped(dst, inside []byte) []byte {
 	for {
 		i := bytes.IndexByte(inside, '\\')
@@ -27,6 +28,7 @@ func appendUnescaped(dst, inside []byte) []byte {
 			c = '\r'
 		case 't':
 			c = '\t'
+		// A pair of surrogates stands for one character outside the basic plane.
 		case 'u':
 			r, ok := parseHex4(rest, 0)
 			if !ok {
@@ -48,11 +50,10 @@ func appendUnescaped(dst, inside []byte) []byte {
 	}
 }
 
-// AppendString appends s as a JSON string. What is not UTF-8 in it becomes
-// U+FFFD.
+// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	from := 0
+	from := 0 // start of the bytes that are not copied yet
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= utf8.RuneSelf {

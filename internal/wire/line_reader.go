@@ -7,20 +7,22 @@ import (
 	"io"
 )
 
-// LineReader reads the messages of a stdio stream, one on each line.
+// LineReader reads the messages of a stdio stream, one message per line. It is not safe
+// for concurrent use.
 type LineReader struct {
 	r        *bufio.Reader
 	limit    int
-	skipping bool   // inside a line that was too long
-	longLine []byte // a line that did not fit into r's buffer
-	grow     Grower // nil is append
+	skipping bool   // inside a line that was refused
+	longLine []byte // memory of a line that did not fit into r's buffer
+	grow     Grower // nil uses append
 }
 
-// Grower makes room for n more bytes in a buffer that belongs to a reader, as
-// slices.Grow does, or says why there is none: the message is then not read.
+// Grower makes room for n more bytes in a reader's buffer, as slices.Grow does. If it
+// returns an error, the message is not read. It lets callers bound the memory of messages
+// in flight.
 type Grower func(buf []byte, n int) ([]byte, error)
 
-// appendTo appends b to buf, in memory that the grower gives; nil uses append.
+// appendTo appends b to buf in memory from the grower. A nil grower uses append.
 func (g Grower) appendTo(buf, b []byte) ([]byte, error) {
 	if g != nil && len(buf)+len(b) > cap(buf) {
 		var err error
@@ -31,12 +33,13 @@ func (g Grower) appendTo(buf, b []byte) ([]byte, error) {
 	return append(buf, b...), nil
 }
 
-// GrowWith has the reader ask for the memory of long lines. A line for which there
-// is none is skipped, and Next gives the grower's error in its place.
+// GrowWith sets the grower for the memory of long lines. If it returns an error, the line
+// is skipped and Next returns that error.
 func (l *LineReader) GrowWith(g Grower) { l.grow = g }
 
-// Detach leaves the line that Next gave last to its reader: it stays valid. It
-// says false where the line lies in memory that is used again, and has to be copied.
+// Detach hands the memory of the last line to the caller, so that the line stays valid
+// after the next call of Next. It returns false if the memory is reused; the caller must
+// then copy the line.
 func (l *LineReader) Detach() bool {
 	if len(l.longLine) == 0 {
 		return false
@@ -45,15 +48,14 @@ func (l *LineReader) Detach() bool {
 	return true
 }
 
-// NewLineReader reads lines of at most limit bytes from r.
+// NewLineReader makes a reader of lines with at most limit bytes.
 func NewLineReader(r io.Reader, limit int) *LineReader {
 	return &LineReader{r: bufio.NewReader(r), limit: limit}
 }
 
-// Next gives the next line that is not empty, without its LF or CRLF; it is
-// valid until the next call. A line that is too long is ErrTooLong, said as soon
-// as it is known; the call after that goes on behind the line. A last line
-// without LF counts.
+// Next returns the next line that is not empty, without its LF or CRLF. The line is valid
+// until the next call. A line that is too long gives ErrTooLong as soon as that is known,
+// and the following call continues after that line. A last line without LF counts.
 func (l *LineReader) Next() ([]byte, error) {
 	for {
 		line, err := l.readLine()
@@ -66,6 +68,7 @@ func (l *LineReader) Next() ([]byte, error) {
 	}
 }
 
+// readLine returns the next line, which may be empty, without its LF.
 func (l *LineReader) readLine() ([]byte, error) {
 	l.longLine = l.longLine[:0]
 	for {
@@ -78,6 +81,7 @@ func (l *LineReader) readLine() ([]byte, error) {
 		if whole {
 			chunk = chunk[:len(chunk)-1]
 		}
+		// The rest of a refused line is dropped up to its LF.
 		if l.skipping {
 			l.skipping = !whole
 			if err == io.EOF {
@@ -85,10 +89,12 @@ func (l *LineReader) readLine() ([]byte, error) {
 			}
 			continue
 		}
+		// A CR before the LF does not count towards the limit.
 		if len(l.longLine)+len(chunk) > l.limit+1 || len(l.longLine)+len(bytes.TrimSuffix(chunk, []byte{'\r'})) > l.limit {
 			l.skipping = !whole
 			return nil, ErrTooLong
 		}
+		// A line that fits into the buffer of r is not copied.
 		if whole && len(l.longLine) == 0 {
 			return chunk, nil
 		}

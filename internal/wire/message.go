@@ -5,16 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a message is.
+// Kind is the type of a JSON-RPC message.
 type Kind uint8
 
-// Kinds of messages. The zero Kind is none: Parse has failed.
+// Kinds of messages. The zero Kind means that Parse has failed.
 const (
 	Request Kind = iota + 1
 	Notification
 	Response
 )
 
+// String returns the name of the kind for messages.
 func (k Kind) String() string {
 	switch k {
 	case Request:
@@ -27,28 +28,30 @@ func (k Kind) String() string {
 	return "none"
 }
 
-// Message is one JSON-RPC message and what a gateway needs of it. Byte slices
-// are raw JSON and point into the body that was parsed: they are valid as long
-// as it is. Strings are unescaped copies. A member that is null counts as
-// absent, except for the id of a request, result and params.
+// Message is one JSON-RPC message with the members that a gateway needs. Byte slices are
+// raw JSON and point into the parsed body: they are valid as long as it is. Strings are
+// unescaped copies. A member that is null counts as absent, except result, params, and
+// the id of a request.
 type Message struct {
-	Kind   Kind
+	Kind   Kind   // set by Parse; 0 after an error
 	ID     []byte // string or integer; nil when absent
-	Method string
+	Method string // "" in a response
 	Params []byte // object; nil when absent
 	Result []byte // any value; nil when absent
 	Error  []byte // object; nil when absent
 
-	// Of params, whatever the method is.
+	// Members of params, whatever the method is. The comments name the methods that
+	// use them. A Has field is true if the member is present with the right type;
+	// it tells an empty string from an absent one.
 	Name            string // tools/call, prompts/get
 	HasName         bool
 	URI             string // resources/read, resources/subscribe, resources/unsubscribe
 	HasURI          bool
 	TaskID          string // tasks/get, tasks/result, tasks/update, tasks/cancel
 	HasTaskID       bool
-	Task            []byte // object: tools/call of 2025-11-25, to have a task made of it
+	Task            []byte // object: tools/call of 2025-11-25, if the call must become a task
 	Arguments       []byte // object: tools/call, prompts/get
-	Version         string // of the tool, on the plain door
+	Version         string // version of the tool, at the plain endpoint
 	Cursor          string // lists
 	HasCursor       bool
 	Level           string // logging/setLevel, notifications/message
@@ -63,12 +66,12 @@ type Message struct {
 	Notifications   []byte // object: subscriptions/listen, and its acknowledgement
 	Token           []byte // string or integer: params.progressToken of notifications/progress
 
-	// Of params, for initialize.
+	// Members of params of initialize.
 	ProtocolVersion string
 	Capabilities    []byte // object
 	ClientInfo      []byte // object
 
-	// Of params._meta.
+	// Members of params._meta.
 	Meta                []byte // object
 	MetaVersion         string
 	HasMetaVersion      bool
@@ -77,20 +80,21 @@ type Message struct {
 	MetaClientInfo      []byte // object
 	MetaLogLevel        string
 	ProgressToken       []byte // string or integer
-	SubscriptionID      []byte // string or integer: notes of subscriptions/listen
-	ToolVersion         string // which version of the tool is meant
+	SubscriptionID      []byte // string or integer: notifications of subscriptions/listen
+	ToolVersion         string // requested version of the tool
 
-	// Wrong names the first of the members above, below params, that is there
-	// but of the wrong JSON type, or that is spelled with another case so that
-	// a careless reader would take it for the real one ("" if there is none).
-	// The message is well-formed; a door answers it with CodeInvalidParams.
+	// Wrong names the first of the members above, below params, that has the
+	// wrong JSON type, or that differs from the real name only by case, so that
+	// a lenient reader would take it for the real one. It is "" if there is
+	// none. Such a message is well-formed; callers answer a request with
+	// CodeInvalidParams.
 	Wrong string
 }
 
-// Parse fills m from one message. The error is an *Error: CodeParse when body
-// is not JSON as this package takes it (see Check), with the place in its
-// message, and CodeInvalidRequest when it is no JSON-RPC 2.0 message. In the
-// latter case ID is set if the message has a usable one, for the answer.
+// Parse fills m from one message. The error is an *Error. Its code is CodeParse if body
+// is not JSON as Check accepts it, and CodeInvalidRequest if it is no JSON-RPC 2.0
+// message. In the latter case m.ID is set if the message has a valid id, for the
+// response.
 func (m *Message) Parse(body []byte) error {
 	*m = Message{}
 	var s scanner
@@ -124,10 +128,11 @@ func (m *Message) Parse(body []byte) error {
 	return newInvalidRequest("not a JSON-RPC message: it must be an object")
 }
 
+// newInvalidRequest returns an error with CodeInvalidRequest.
 func newInvalidRequest(what string) *Error { return &Error{Code: CodeInvalidRequest, Message: what} }
 
-// envelope is the top level of a message while it is scanned. Faults of the
-// message wait until the whole text has been found to be JSON.
+// envelope is the top level of a message while it is scanned. Faults of the message are
+// reported only after the whole text was found to be JSON.
 type envelope struct {
 	m          *Message
 	fault      string // the first one
@@ -136,12 +141,14 @@ type envelope struct {
 	hasNullID  bool
 }
 
+// noteFault keeps the first fault.
 func (e *envelope) noteFault(what string) {
 	if e.fault == "" {
 		e.fault = what
 	}
 }
 
+// scanMembers scans the members of the message and fills e.m.
 func (e *envelope) scanMembers(s *scanner) {
 	m := e.m
 	o := s.beginObject(0)
@@ -152,6 +159,7 @@ func (e *envelope) scanMembers(s *scanner) {
 			key = unescapeKey(buf[:0], key)
 		}
 		start := s.i
+		// params is scanned and read in one pass, and so is its _meta.
 		if string(key) == "params" && start < len(s.b) && s.b[start] == '{' {
 			m.scanParams(s)
 			m.Params = s.b[start:s.i]
@@ -198,13 +206,15 @@ func (e *envelope) scanMembers(s *scanner) {
 	}
 }
 
-// setKind decides what kind of message this is.
+// setKind sets the kind of the message from the members that it has, or notes a fault.
 func (e *envelope) setKind() {
 	m := e.m
 	answer := m.Result != nil || m.Error != nil
 	switch {
 	case !e.hasVersion:
 		e.noteFault(`jsonrpc must be "2.0"`)
+	// With both, one reader could take it for a request and another for a
+	// response.
 	case e.hasMethod && answer:
 		e.noteFault("it has a method and a result or an error")
 	case m.Result != nil && m.Error != nil:
@@ -220,15 +230,16 @@ func (e *envelope) setKind() {
 	case m.Result != nil && m.ID == nil:
 		e.noteFault("it has a result but no id")
 	case answer:
-		// An error may lack an id: the other side could not read ours.
+		// An error may lack an id: the other side could not read that of our
+		// request.
 		m.Kind = Response
 	default:
 		e.noteFault("it has neither a method nor a result nor an error")
 	}
 }
 
-// isID takes what may stand as an id: a string, or a number written without
-// fraction and exponent, of any length.
+// isID reports whether raw is a valid id: a string, or a number of any length without
+// fraction and exponent.
 func isID(raw []byte) bool {
 	if raw[0] == '"' {
 		return true
@@ -239,11 +250,12 @@ func isID(raw []byte) bool {
 	return len(raw) > 0 && skipDigits(raw, 0) == len(raw)
 }
 
-// findCaseVariant gives the one of names that key equals but for case, as Unicode folds
-// it: that is how some JSON readers match members.
+// findCaseVariant returns the one of names that equals key under Unicode case folding, or
+// "". Some JSON readers match members that way, so such a key could mean one thing to us
+// and another to a server behind us.
 func findCaseVariant(key []byte, names ...string) string {
 	for _, name := range names {
-		// A folded letter takes at most three bytes.
+		// A letter and its case variants differ in length; this bounds the ratio.
 		if len(key) < len(name) || len(key) > utf8.UTFMax*len(name) {
 			continue
 		}

@@ -1,6 +1,6 @@
 package wire
 
-// scanParams scans the params object and picks up what Message has room for.
+// scanParams scans the params object and fills the fields of m that belong to it.
 func (m *Message) scanParams(s *scanner) {
 	o := s.beginObject(1)
 	for s.nextMember(&o) {
@@ -69,6 +69,7 @@ func (m *Message) scanParams(s *scanner) {
 	}
 }
 
+// scanMeta scans the _meta object and fills the fields of m that belong to it.
 func (m *Message) scanMeta(s *scanner) {
 	o := s.beginObject(2)
 	for s.nextMember(&o) {
@@ -104,8 +105,8 @@ func (m *Message) scanMeta(s *scanner) {
 	}
 }
 
-// noteWrong notes that a member is not what it should be. Null counts as absent:
-// many clients write their empty fields so.
+// noteWrong notes that a member has the wrong type, and returns false. null counts as
+// absent, because many clients write empty fields that way.
 func (m *Message) noteWrong(name string, raw []byte) bool {
 	if m.Wrong == "" && !IsNull(raw) {
 		m.Wrong = name
@@ -113,6 +114,7 @@ func (m *Message) noteWrong(name string, raw []byte) bool {
 	return false
 }
 
+// setText sets a field from a string and reports whether raw is one.
 func (m *Message) setText(to *string, raw []byte, name string) bool {
 	if raw[0] != '"' {
 		return m.noteWrong(name, raw)
@@ -121,6 +123,7 @@ func (m *Message) setText(to *string, raw []byte, name string) bool {
 	return true
 }
 
+// setObject sets a field from an object and reports whether raw is one.
 func (m *Message) setObject(to *[]byte, raw []byte, name string) bool {
 	if raw[0] != '{' {
 		return m.noteWrong(name, raw)
@@ -129,6 +132,7 @@ func (m *Message) setObject(to *[]byte, raw []byte, name string) bool {
 	return true
 }
 
+// setToken sets a field from a string or an integer.
 func (m *Message) setToken(to *[]byte, raw []byte, name string) {
 	if !isID(raw) {
 		m.noteWrong(name, raw)
@@ -137,8 +141,8 @@ func (m *Message) setToken(to *[]byte, raw []byte, name string) {
 	*to = raw
 }
 
-// noteCaseVariant notes a member that a reader who ignores case would take for one of
-// names, even where it is null.
+// noteCaseVariant notes a member that differs from one of names only by case. It does so
+// even if the member is null.
 func (m *Message) noteCaseVariant(prefix string, key []byte, names ...string) {
 	if m.Wrong == "" && findCaseVariant(key, names...) != "" {
 		m.Wrong = prefix + string(key)

@@ -9,21 +9,22 @@ import (
 	"strings"
 )
 
-// ParamHeader is an argument that a tool wants mirrored in a header.
+// ParamHeader is an argument of a tool that clients must repeat in a header.
 type ParamHeader struct {
-	Header string   // whole, in canonical form: Mcp-Param-Region
+	Header string   // full name in canonical form, such as Mcp-Param-Region
 	Path   []string // property names from the arguments down
 	Type   string   // string, integer or boolean
 }
 
-// ParamHeaders collects the x-mcp-header annotations of a tool's input schema.
-// An error means that one of them breaks the rules, which makes the whole tool
-// invalid for HTTP: a name that is empty, no token or used twice, a type other
-// than string, integer and boolean, or a place that is not reached through
-// properties alone.
+// ParamHeaders collects the x-mcp-header annotations of a tool's input schema. An error
+// means that an annotation breaks the rules, which makes the whole tool invalid for HTTP:
+//
+//   - its name is empty, no token, or used twice
+//   - its type is not string, integer or boolean
+//   - its place is not reached through properties alone
 func ParamHeaders(inputSchema []byte) ([]ParamHeader, error) {
 	if !bytes.Contains(inputSchema, []byte(headerAnnotation)) && !bytes.Contains(inputSchema, []byte(`\u`)) {
-		return nil, nil // as nearly all: catalogs of thousands of tools are read at a start
+		return nil, nil // nearly all tools; a quick answer matters when a catalog has thousands of them
 	}
 	var found []ParamHeader
 	err := collectAnnotations(inputSchema, nil, true, 0, &found)
@@ -33,8 +34,12 @@ func ParamHeaders(inputSchema []byte) ([]ParamHeader, error) {
 	return found, nil
 }
 
+// headerAnnotation is the schema keyword that maps a property to a header.
 const headerAnnotation = "x-mcp-header"
 
+// collectAnnotations walks a schema and adds its annotations to found. path is the place
+// of the schema. reachable says that only properties lead there; annotations elsewhere
+// are errors, because no single argument belongs to them.
 func collectAnnotations(schema []byte, path []string, reachable bool, depth int, found *[]ParamHeader) error {
 	if len(schema) == 0 || schema[0] != '{' || depth > MaxDepth {
 		return nil // true, false, or no schema at all
@@ -51,6 +56,8 @@ func collectAnnotations(schema []byte, path []string, reachable bool, depth int,
 					return err
 				}
 			}
+		// Below these keywords an annotation belongs to no single argument. They are
+		// still walked, so that a misplaced annotation is an error.
 		case "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions":
 			for name, part := range Members(value) {
 				below := append(slices.Clip(path), key, Unescape(name))
@@ -61,6 +68,7 @@ func collectAnnotations(schema []byte, path []string, reachable bool, depth int,
 		case "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems",
 			"additionalProperties", "propertyNames", "unevaluatedProperties", "contentSchema",
 			"allOf", "anyOf", "oneOf", "not", "if", "then", "else":
+			// Some of these hold one schema, others a list of them.
 			below := append(slices.Clip(path), key)
 			if err = collectAnnotations(value, below, false, depth+1, found); err != nil {
 				return err
@@ -78,7 +86,7 @@ func collectAnnotations(schema []byte, path []string, reachable bool, depth int,
 	return nil
 }
 
-// addAnnotation judges one annotation.
+// addAnnotation checks one annotation and adds it to found.
 func addAnnotation(schema, value []byte, path []string, reachable bool, found *[]ParamHeader) error {
 	where := strings.Join(path, ".")
 	name, ok := String(value)
@@ -104,6 +112,7 @@ func addAnnotation(schema, value []byte, path []string, reachable bool, found *[
 	return nil
 }
 
+// isToken reports whether s is a token of HTTP, and so may be part of a header name.
 func isToken(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -115,10 +124,10 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// CheckParamHeaders compares the Mcp-Param headers of a modern tools/call with
-// its arguments: there and equal for each argument that is there, absent for
-// each that is absent or null. It gives nil, or the CodeHeaderMismatch that names
-// the header and both values.
+// CheckParamHeaders compares the Mcp-Param headers of a modern tools/call with its
+// arguments. Each header must be present and equal if its argument is present, and absent
+// if its argument is absent or null. The result is nil or an error with
+// CodeHeaderMismatch that names the header and both values.
 func CheckParamHeaders(h http.Header, want []ParamHeader, arguments []byte) *Error {
 	for i := range want {
 		p := &want[i]
@@ -146,8 +155,8 @@ func CheckParamHeaders(h http.Header, want []ParamHeader, arguments []byte) *Err
 	return nil
 }
 
-// SetParamHeaders sets the headers that mirror arguments, for a request that
-// we send. An argument that no header can carry is left out.
+// SetParamHeaders sets the headers that mirror arguments, for a request that we send. It
+// leaves out arguments that no header can carry.
 func SetParamHeaders(h http.Header, want []ParamHeader, arguments []byte) {
 	for i := range want {
 		p := &want[i]
@@ -169,9 +178,10 @@ func SetParamHeaders(h http.Header, want []ParamHeader, arguments []byte) {
 	}
 }
 
+// quotePath returns the path of the argument for messages.
 func (p *ParamHeader) quotePath() string { return strconv.Quote(strings.Join(p.Path, ".")) }
 
-// findArgument finds the argument; nil when absent or null.
+// findArgument returns the raw argument, or nil if it is absent or null.
 func (p *ParamHeader) findArgument(arguments []byte) []byte {
 	raw := arguments
 	for _, name := range p.Path {
@@ -185,9 +195,9 @@ func (p *ParamHeader) findArgument(arguments []byte) []byte {
 	return raw
 }
 
-// sameValue compares what a header means with an argument: strings and booleans
-// as they are, integers as numbers. Other numbers, and integers that not every
-// reader can hold exactly, equal nothing.
+// sameValue compares the decoded value of a header with an argument: strings and booleans
+// by their text, integers by their value. Other numbers, and integers that some readers
+// cannot hold exactly, equal nothing.
 func sameValue(meant string, raw []byte) bool {
 	switch raw[0] {
 	case '"':
@@ -205,8 +215,9 @@ func sameValue(meant string, raw []byte) bool {
 	return ok && header == body
 }
 
-// safeInteger reads a JSON number that has no fraction, however it is written
-// (42, 42.0, 4.2e1), and is below 2^53 in size: exactly, not by way of a float.
+// safeInteger reads a JSON number without fraction, however it is written (42, 42.0,
+// 4.2e1), with an absolute value below 2^53. It does not use floating point, which would
+// round.
 func safeInteger(s string) (int64, bool) {
 	var sc scanner
 	sc.reset([]byte(s))
@@ -216,6 +227,7 @@ func safeInteger(s string) (int64, bool) {
 	if sc.scanNumber(); sc.err != nil || sc.i != len(s) {
 		return 0, false
 	}
+	// Split the number into digits and a power of ten: 4.20e1 is 42 and 0.
 	mantissa, exp := s, 0
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		n, err := strconv.Atoi(s[i+1:])
@@ -233,6 +245,8 @@ func safeInteger(s string) (int64, bool) {
 	if trimmed == "" {
 		return 0, true
 	}
+	// A negative power leaves a fraction. Refuse long numbers before they are
+	// written out: 1e999999 is short.
 	const most = 16 // digits of 2^53
 	if exp < 0 || exp > most || len(trimmed)+exp > most {
 		return 0, false

@@ -8,24 +8,26 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep arrays and objects may nest. It bounds the recursion of
-// every scan; no MCP message comes near it.
+// MaxDepth is how deep arrays and objects may nest. It bounds the recursion of every
+// scan. No MCP message comes near it.
 const MaxDepth = 128
 
-// scanner walks one JSON text and judges it. It accepts exactly RFC 8259 in
-// UTF-8, without byte-order mark, lone surrogates and duplicate keys. The first
-// fault sticks in err, and every method returns at once from then on.
+// scanner walks over one JSON text and checks it. It accepts exactly RFC 8259 in UTF-8,
+// without byte-order mark, lone surrogates and duplicate keys. The first error is kept in
+// err and moves the scanner to the end, so that every method returns quickly from then on
+// and callers may check err late.
 type scanner struct {
-	b   []byte
-	i   int
+	b   []byte // the text
+	i   int    // index of the next byte
 	err *Error
 
-	openKeys        keyStack // of the objects that are open
-	largeKeys       keySet   // of the objects that have many
+	openKeys        keyStack // keys of the objects that are open
+	largeKeys       keySet   // keys of the objects that have many
 	objectCount     uint32   // number of objects opened so far
-	allowDuplicates bool     // let duplicate keys pass
+	allowDuplicates bool     // accept duplicate keys
 }
 
+// reset starts the scan of a text. It refuses texts whose positions do not fit a keySpan.
 func (s *scanner) reset(b []byte) {
 	s.b, s.i, s.err = b, 0, nil
 	if len(b) > math.MaxInt32 {
@@ -33,6 +35,7 @@ func (s *scanner) reset(b []byte) {
 	}
 }
 
+// failAt sets the error, unless there is one, and moves to the end of the text.
 func (s *scanner) failAt(at int, what string) {
 	if s.err == nil {
 		s.err = &Error{Code: CodeParse, Message: "not valid JSON at byte " + strconv.Itoa(at) + ": " + what}
@@ -40,7 +43,7 @@ func (s *scanner) failAt(at int, what string) {
 	}
 }
 
-// failUnexpected fails at the current byte, or because there is none.
+// failUnexpected fails because the current byte, or the end of the text, is not wanted.
 func (s *scanner) failUnexpected(wanted string) {
 	if s.i >= len(s.b) {
 		s.failAt(len(s.b), "it ends where "+wanted+" should be")
@@ -53,6 +56,7 @@ func (s *scanner) failUnexpected(wanted string) {
 	s.failAt(s.i, strconv.QuoteToASCII(string(s.b[s.i:s.i+1]))+" where "+wanted+" should be")
 }
 
+// skipSpace moves behind white space.
 func (s *scanner) skipSpace() {
 	i := s.i
 	for i < len(s.b) && isSpace(s.b[i]) {
@@ -61,9 +65,10 @@ func (s *scanner) skipSpace() {
 	s.i = i
 }
 
+// isSpace reports whether c is white space between JSON tokens.
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// expectEnd refuses anything but white space after the value.
+// expectEnd fails if anything but white space follows the value.
 func (s *scanner) expectEnd() {
 	s.skipSpace()
 	if s.err == nil && s.i < len(s.b) {
@@ -71,7 +76,7 @@ func (s *scanner) expectEnd() {
 	}
 }
 
-// scanValue scans one value. depth counts the arrays and objects around it.
+// scanValue scans one value. depth is the number of arrays and objects around it.
 func (s *scanner) scanValue(depth int) {
 	if s.i >= len(s.b) {
 		s.failUnexpected("a value")
@@ -108,6 +113,7 @@ func (s *scanner) scanValue(depth int) {
 	}
 }
 
+// scanLiteral scans true, false or null.
 func (s *scanner) scanLiteral(word string) {
 	if len(s.b)-s.i >= len(word) && string(s.b[s.i:s.i+len(word)]) == word {
 		s.i += len(word)
@@ -116,6 +122,7 @@ func (s *scanner) scanLiteral(word string) {
 	s.failUnexpected("a value")
 }
 
+// enterContainer moves behind an opening bracket. It fails if the nesting is too deep.
 func (s *scanner) enterContainer(depth int) bool {
 	if depth >= MaxDepth {
 		s.failAt(s.i, "arrays and objects nest deeper than "+strconv.Itoa(MaxDepth))
@@ -125,8 +132,9 @@ func (s *scanner) enterContainer(depth int) bool {
 	return s.err == nil
 }
 
-// nextElement moves to the next element of an array whose bracket has been
-// read, and says false at its end or at a fault.
+// nextElement moves to the next element of an array, which the caller must scan. first
+// must be true before the first element. It returns false at the end of the array and
+// after an error.
 func (s *scanner) nextElement(first *bool) bool {
 	s.skipSpace()
 	if s.i >= len(s.b) {
@@ -151,7 +159,7 @@ func (s *scanner) nextElement(first *bool) bool {
 	return s.err == nil
 }
 
-// scanNumber scans a number. All digits count: nothing is rounded here.
+// scanNumber scans a number. It rounds nothing: all digits are kept in the text.
 func (s *scanner) scanNumber() {
 	i := s.i
 	if s.b[i] == '-' {
@@ -192,6 +200,7 @@ func (s *scanner) scanNumber() {
 	s.i = i
 }
 
+// skipDigits returns the index of the first byte at or after i that is no digit.
 func skipDigits(b []byte, i int) int {
 	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
 		i++
@@ -200,15 +209,17 @@ func skipDigits(b []byte, i int) int {
 }
 
 const (
+	// lowBits and highBits have the lowest and the highest bit of each byte set.
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
 )
 
-// findSpecial gives the index of the first byte from i on that is not a plain
-// character of a string: a quote, a backslash, a control character or a byte
-// outside ASCII; len(b) if there is none. It looks at eight bytes at a time.
+// findSpecial returns the index of the first byte at or after i that needs attention
+// inside a string: a quote, a backslash, a control character, or a byte outside ASCII. It
+// returns len(b) if there is none. It looks at eight bytes at a time, because the scan of
+// strings dominates the cost of large messages.
 func findSpecial(b []byte, i int) int {
-	for ; i+32 <= len(b); i += 32 { // long texts go by in larger steps
+	for ; i+32 <= len(b); i += 32 { // long texts in larger steps
 		four := b[i : i+32]
 		if (markSpecial(binary.LittleEndian.Uint64(four))|markSpecial(binary.LittleEndian.Uint64(four[8:]))|
 			markSpecial(binary.LittleEndian.Uint64(four[16:]))|markSpecial(binary.LittleEndian.Uint64(four[24:])))&highBits != 0 {
@@ -228,14 +239,21 @@ func findSpecial(b []byte, i int) int {
 	return i
 }
 
-// markSpecial says in the top bit of each of eight bytes whether it is not plain. A
-// subtraction borrows only from a byte above one that is marked, so the lowest mark
-// is exact.
+// markSpecial sets the top bit of each of eight bytes that is special. Its four terms
+// mark:
+//
+//   - bytes outside ASCII, which have the top bit set themselves
+//   - control characters, for which the subtraction of 0x20 borrows
+//   - quotes, which the xor turns into 0, so that the subtraction of 1 borrows
+//   - backslashes, likewise
+//
+// A subtraction borrows only from bytes above a marked one. So the lowest mark is exact,
+// and a higher one may be wrong.
 func markSpecial(x uint64) uint64 {
 	return x | (x - lowBits*0x20) | (x ^ lowBits*'"' - lowBits) | (x ^ lowBits*'\\' - lowBits)
 }
 
-// scanString scans a string, which begins here, and says whether it holds escapes.
+// scanString scans the string at the current position and reports whether it has escapes.
 func (s *scanner) scanString() (escaped bool) {
 	start, i := s.i, s.i+1
 	for {
@@ -254,9 +272,11 @@ func (s *scanner) scanString() (escaped bool) {
 				return escaped
 			}
 		case c < 0x20:
+			// RFC 8259 forbids it, and some readers would end a line here.
 			s.failAt(i, "a control character in a string; escape it")
 			return escaped
 		default:
+			// Other scripts come in runs: stay here until ASCII follows.
 			for i < len(s.b) && s.b[i] >= utf8.RuneSelf {
 				r, n := utf8.DecodeRune(s.b[i:])
 				if r == utf8.RuneError && n == 1 {
@@ -269,7 +289,8 @@ func (s *scanner) scanString() (escaped bool) {
 	}
 }
 
-// scanEscape judges the escape at i and gives the index after it, or -1.
+// scanEscape checks the escape at i and returns the index behind it, or -1. It refuses
+// surrogates that are not part of a pair, which readers decode in different ways.
 func (s *scanner) scanEscape(i int) int {
 	if i+1 >= len(s.b) {
 		s.failAt(i, "this escape has no end")
@@ -291,6 +312,8 @@ func (s *scanner) scanEscape(i int) int {
 	if r < surrogateMin || r > surrogateMax {
 		return i + 6
 	}
+	// The first half of a pair must be followed by the second one. Readers
+	// replace, drop or keep a lone half, so they would see different strings.
 	low, ok := rune(0), false
 	if r < surrogateLow && i+7 < len(s.b) && s.b[i+6] == '\\' && s.b[i+7] == 'u' {
 		low, ok = parseHex4(s.b, i+8)
@@ -302,12 +325,14 @@ func (s *scanner) scanEscape(i int) int {
 	return i + 12
 }
 
+// The range of UTF-16 surrogates. Second halves begin at surrogateLow.
 const (
 	surrogateMin = 0xD800
 	surrogateLow = 0xDC00
 	surrogateMax = 0xDFFF
 )
 
+// parseHex4 returns the value of the four hexadecimal digits at i.
 func parseHex4(b []byte, i int) (rune, bool) {
 	if i+4 > len(b) {
 		return 0, false
