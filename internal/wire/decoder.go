@@ -40,13 +40,13 @@ func (d *decoder) decodeValue(depth int) any {
 	case '"':
 		return d.decodeString()
 	case 't', 'f', 'n':
-		d.scanner.scanValue(depth)
+		d.scanValue(depth)
 		if c == 'n' {
 			return nil
 		}
 		return c == 't'
 	default:
-		d.scanner.scanValue(depth)
+		d.scanValue(depth)
 		if d.err != nil {
 			return nil
 		}
