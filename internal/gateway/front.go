@@ -18,12 +18,12 @@ import (
 // sets the headers that every answer has, and turns a panic into one failed
 // answer. Behind a proxy that is trusted, the Host is the one that it says.
 type Front struct {
-	hosts   []string // host or host:port, lower case
-	origins []string
-	proxies Proxies
-	strict  []string // the hosts that are told to be reached by https alone
-	log     *slog.Logger
-	header  map[string][]string
+	hosts          []string // host or host:port, lower case
+	origins        []string
+	proxies        Proxies
+	httpsHosts     []string // the hosts that are told to be reached by https alone
+	log            *slog.Logger
+	responseHeader map[string][]string
 }
 
 // FrontOptions say what a listener answers to. Addr and Log must be set.
@@ -42,7 +42,7 @@ func NewFront(o FrontOptions) (*Front, error) {
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a listening address: %w", o.Addr, err)
 	}
-	f := &Front{log: o.Log, proxies: o.Proxies, header: map[string][]string{
+	f := &Front{log: o.Log, proxies: o.Proxies, responseHeader: map[string][]string{
 		"X-Content-Type-Options": {"nosniff"},
 		"Referrer-Policy":        {"no-referrer"},
 		"Cache-Control":          {"no-store"},
@@ -66,7 +66,7 @@ func NewFront(o FrontOptions) (*Front, error) {
 			f.origins = append(f.origins, u.Scheme+"://"+name)
 		}
 		if u.Scheme == "https" {
-			f.strict = names
+			f.httpsHosts = names
 		}
 	}
 	for _, origin := range o.Origins {
@@ -94,7 +94,7 @@ func hostForms(u *url.URL) []string {
 // Wrap puts the front before a handler.
 func (f *Front) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, proto := f.proxies.said(r)
+		host, proto := f.proxies.forwardedHost(r)
 		if host != "" {
 			r.Host = host
 		}
@@ -110,18 +110,18 @@ func (f *Front) Wrap(next http.Handler) http.Handler {
 			}
 		}
 		h := w.Header()
-		maps.Copy(h, f.header)
-		if (r.TLS != nil || proto == "https") && slices.Contains(f.strict, name) {
+		maps.Copy(h, f.responseHeader)
+		if (r.TLS != nil || proto == "https") && slices.Contains(f.httpsHosts, name) {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
-		defer f.recover(w, r)
+		defer f.recoverPanic(w, r)
 		next.ServeHTTP(w, r)
 	})
 }
 
-// recover answers for a handler that panicked, when nothing was written yet;
+// recoverPanic answers for a handler that panicked, when nothing was written yet;
 // otherwise the connection is cut, so that half an answer is not taken for one.
-func (f *Front) recover(w http.ResponseWriter, r *http.Request) {
+func (f *Front) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return
@@ -136,5 +136,5 @@ func (f *Front) recover(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusInternalServerError)
-	_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"` + internalError + `"}}`))
+	_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"` + internalErrorText + `"}}`))
 }

@@ -91,19 +91,19 @@ type Options struct {
 
 // Gateway serves the doors. Close ends its streams and background work.
 type Gateway struct {
-	o          Options
-	serverInfo []byte // JSON
-	jsonType   []string
-	sseType    []string
-	inbounds   sync.Pool
+	options     Options
+	serverInfo  []byte // JSON
+	jsonType    []string
+	sseType     []string
+	messagePool sync.Pool
 
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	work   *work
+	ctx        context.Context // ends with Close
+	cancel     context.CancelFunc
+	background *backgroundWork
 
-	sessions sessionTable
-	streams  openStreams
-	pipes    pipeTable // of the HTTP+SSE door
+	sessions       sessionTable
+	openStreams    openStreams
+	sseConnections duplexTable // of the HTTP+SSE door
 }
 
 // New makes a Gateway and starts what forgets idle sessions.
@@ -124,11 +124,11 @@ func New(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{o: o, serverInfo: info, jsonType: []string{"application/json"}, sseType: []string{"text/event-stream"}}
-	g.work = newWork(o.Logger)
-	g.inbounds.New = func() any { return &inbound{} }
+	g := &Gateway{options: o, serverInfo: info, jsonType: []string{"application/json"}, sseType: []string{"text/event-stream"}}
+	g.background = newBackgroundWork(o.Logger)
+	g.messagePool.New = func() any { return &inboundMessage{} }
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.work.start(g.sweep)
+	g.background.startWork(g.closeIdleSessions)
 	return g, nil
 }
 
@@ -143,7 +143,7 @@ func setDefault[T comparable](v *T, def T) {
 // that does not heed its context must not keep the process.
 func (g *Gateway) Close() {
 	g.cancel()
-	g.work.stop(closeWait)
+	g.background.stopWithin(closeWait)
 }
 
 // Mux is what the doors are registered on.
@@ -153,40 +153,40 @@ type Mux interface {
 
 // Routes registers the doors that are open.
 func (g *Gateway) Routes(mux Mux) {
-	if g.o.Doors.MCP {
+	if g.options.Doors.MCP {
 		mux.HandleFunc("/mcp", g.serveMCP)
 		mux.HandleFunc("/mcp/s/{server}", g.serveMCP)
 		mux.HandleFunc("/mcp/a/{agent}", g.serveMCP)
 	}
-	if g.o.Doors.Plain {
+	if g.options.Doors.Plain {
 		mux.HandleFunc("/mcp/request", g.servePlain)
 		mux.HandleFunc("/mcp/tools", g.serveTools)
 		mux.HandleFunc("/mcp/a/{agent}/request", g.servePlain)
 		mux.HandleFunc("/mcp/a/{agent}/tools", g.serveTools)
 	}
-	if g.o.Doors.Call {
+	if g.options.Doors.Call {
 		mux.HandleFunc("/mcp/call", g.serveCall)
 		mux.HandleFunc("/mcp/a/{agent}/call", g.serveCall)
 	}
-	if g.o.Doors.SSE {
+	if g.options.Doors.SSE {
 		mux.HandleFunc("/sse", g.serveSSE)
 		mux.HandleFunc("/messages", g.serveMessages)
 	}
 }
 
-// inbound is one message on its way in, with the buffer it was read into and those
+// inboundMessage is one message on its way in, with the buffer it was read into and those
 // for its result and its answer. It is pooled: whoever holds it last releases it.
-type inbound struct {
-	body   []byte
-	result []byte
-	answer []byte
-	m      wire.Message
+type inboundMessage struct {
+	body     []byte
+	result   []byte
+	response []byte
+	message  wire.Message
 }
 
-func (g *Gateway) release(in *inbound) {
-	if max(cap(in.body), cap(in.result), cap(in.answer)) > 1<<20 {
+func (g *Gateway) releaseMessage(in *inboundMessage) {
+	if max(cap(in.body), cap(in.result), cap(in.response)) > 1<<20 {
 		return // let large ones go
 	}
-	in.m = wire.Message{}
-	g.inbounds.Put(in)
+	in.message = wire.Message{}
+	g.messagePool.Put(in)
 }

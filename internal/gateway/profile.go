@@ -8,8 +8,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// askedProfile is the profile that the address of a door names: /mcp?profile=gemini.
-func askedProfile(r *http.Request) (junctor.Profile, error) {
+// requestedProfile is the profile that the address of a door names: /mcp?profile=gemini.
+func requestedProfile(r *http.Request) (junctor.Profile, error) {
 	if r.URL.RawQuery == "" {
 		return junctor.ProfileNone, nil
 	}
@@ -17,10 +17,10 @@ func askedProfile(r *http.Request) (junctor.Profile, error) {
 	return p, junctor.CheckProfile(p)
 }
 
-// profileOf is the profile of clients that are known not to take all that there
+// profileOfClient is the profile of clients that are known not to take all that there
 // is, by the name that they give themselves. What a profile would take away from
 // a client that does not need it has to be asked for.
-func profileOf(info []byte) junctor.Profile {
+func profileOfClient(info []byte) junctor.Profile {
 	name := bytes.Trim(wire.Get(info, "name"), `"`)
 	switch {
 	case len(name) == 0:
@@ -36,12 +36,12 @@ func hasPrefixFold(s []byte, prefix string) bool {
 	return len(s) >= len(prefix) && bytes.EqualFold(s[:len(prefix)], []byte(prefix))
 }
 
-// profile is that of a session's client.
-func (s *session) profile() junctor.Profile {
+// clientProfile is that of a session's client.
+func (s *session) clientProfile() junctor.Profile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.info == nil {
+	if s.clientInfo == nil {
 		return s.sealed.Profile // it was opened again
 	}
-	return profileOf(s.info)
+	return profileOfClient(s.clientInfo)
 }

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// replayEvents of a stream are kept elsewhere, the newest,
-	replayEvents = 256
+	// maxReplayEvents of a stream are kept elsewhere, the newest,
+	maxReplayEvents = 256
 	// and so much of them.
-	replayBytes = 1 << 20
+	maxReplayBytes = 1 << 20
 )
 
 // Replay keeps what was sent on the streams of sessions where other processes find
@@ -44,99 +44,99 @@ type Replayed struct {
 	Answered bool // the last message that was sent is the answer
 }
 
-// copied is where the messages of a stream go as well. The lock of the stream is
+// replayCopy is where the messages of a stream go as well. The lock of the stream is
 // its own.
-type copied struct {
-	to      Replay
-	session string
-	stream  string
-	request []byte // that has to be said still
-	sizes   []int  // of the messages that are kept
-	size    int    // and of all of them
+type replayCopy struct {
+	store     Replay
+	session   string
+	stream    string
+	request   []byte // that has to be said still
+	sizes     []int  // of the messages that are kept
+	totalSize int    // and of all of them
 }
 
-func (c *copied) keep(s Sent) {
+func (c *replayCopy) keepSent(s Sent) {
 	s.Request, c.request = c.request, nil
-	c.to.Keep(c.session, c.stream, s)
+	c.store.Keep(c.session, c.stream, s)
 }
 
-func (c *copied) message(n int, message []byte, answer bool) {
+func (c *replayCopy) addMessage(n int, message []byte, answer bool) {
 	s := Sent{N: n, Message: message, Answer: answer}
-	c.sizes, c.size = append(c.sizes, len(message)), c.size+len(message)
-	for len(c.sizes) > replayEvents || c.size > replayBytes {
+	c.sizes, c.totalSize = append(c.sizes, len(message)), c.totalSize+len(message)
+	for len(c.sizes) > maxReplayEvents || c.totalSize > maxReplayBytes {
 		s.Forget = append(s.Forget, n+1-len(c.sizes))
-		c.sizes, c.size = c.sizes[1:], c.size-c.sizes[0]
+		c.sizes, c.totalSize = c.sizes[1:], c.totalSize-c.sizes[0]
 	}
 	if len(c.sizes) == 0 {
 		s.Message = nil
 	}
-	c.keep(s)
+	c.keepSent(s)
 }
 
-// duplicate has a stream that a client can come back to be kept elsewhere too, with all
+// copyStream has a stream that a client can come back to be kept elsewhere too, with all
 // that was sent on it. request is the id of what it answers.
-func (g *Gateway) duplicate(s *session, st *stream, request []byte) {
-	if g.o.Replay == nil || s.text == "" {
+func (g *Gateway) copyStream(s *session, st *stream, request []byte) {
+	if g.options.Replay == nil || s.sealedID == "" {
 		return
 	}
-	c := &copied{to: g.o.Replay, session: s.id, stream: st.id(), request: bytes.Clone(request)}
+	c := &replayCopy{store: g.options.Replay, session: s.id, stream: st.id(), request: bytes.Clone(request)}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.copied = c
+	st.replay = c
 	if len(st.events) == 0 && request != nil { // so that it is known, whatever comes of it
-		c.keep(Sent{})
+		c.keepSent(Sent{})
 	}
 	for i, message := range st.events {
-		c.message(st.dropped+i+1, message, st.answered && i == len(st.events)-1)
+		c.addMessage(st.droppedCount+i+1, message, st.hasAnswer && i == len(st.events)-1)
 	}
 }
 
-// sent gives what another process, which is gone, sent on a stream of the session.
-func (g *Gateway) sent(r *http.Request, s *session, id string, after int) (Replayed, bool) {
-	if g.o.Replay == nil || g.streamedBy(id) == "" {
+// loadSent gives what another process, which is gone, sent on a stream of the session.
+func (g *Gateway) loadSent(r *http.Request, s *session, id string, after int) (Replayed, bool) {
+	if g.options.Replay == nil || g.replicaOfStream(id) == "" {
 		return Replayed{}, false
 	}
-	return g.o.Replay.Sent(r.Context(), s.id, id, after)
+	return g.options.Replay.Sent(r.Context(), s.id, id, after)
 }
 
-// replay answers with what another process sent on the stream of a request; false
+// serveReplay answers with what another process sent on the stream of a request; false
 // where that is not known. Where that process did not come to its answer, the client
 // is told so: nothing more will come of the call.
-func (g *Gateway) replay(w http.ResponseWriter, r *http.Request, p *junctor.Principal, s *session, id string, after int) bool {
-	got, ok := g.sent(r, s, id, after)
+func (g *Gateway) serveReplay(w http.ResponseWriter, r *http.Request, p *junctor.Principal, s *session, id string, after int) bool {
+	got, ok := g.loadSent(r, s, id, after)
 	if !ok || len(got.Request) == 0 {
 		return false
 	}
-	_, release := g.holdStream(r.Context(), w, p, nil)
+	_, release := g.registerHTTPStream(r.Context(), w, p, nil)
 	if release == nil {
 		return true
 	}
 	defer release()
-	g.startSSE(w)
+	g.startEventStream(w)
 	buf := appendReplayed(nil, id, after, got.Messages)
 	if !got.Answered {
-		lost := asFault(&junctor.Error{
+		lost := toClientError(&junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second,
 			Message: "the replica that this call ran on is gone or cannot be reached, and whether the call came to its end is not known; make the call again where that does no harm",
 		}, false, "")
 		// Without an id: whoever comes back is told again.
-		buf = wire.AppendEvent(buf, wire.Event{Data: wire.AppendError(nil, got.Request, lost.wire)})
+		buf = wire.AppendEvent(buf, wire.Event{Data: wire.AppendError(nil, got.Request, lost.rpcError)})
 	}
-	write(w, buf)
+	writeEvents(w, buf)
 	return true
 }
 
 // appendReplayed appends messages of a stream as the events that they were.
 func appendReplayed(dst []byte, id string, after int, messages [][]byte) []byte {
-	of := &stream{of: id}
+	of := &stream{prefix: id}
 	for i, message := range messages {
-		dst = wire.AppendEvent(dst, wire.Event{ID: of.eventID(after + i + 1), HasID: true, Data: message})
+		dst = wire.AppendEvent(dst, wire.Event{ID: of.formatEventID(after + i + 1), HasID: true, Data: message})
 	}
 	return dst
 }
 
-// write writes events. A client that went away comes back.
-func write(w http.ResponseWriter, events []byte) {
+// writeEvents writes events. A client that went away comes back.
+func writeEvents(w http.ResponseWriter, events []byte) {
 	_, _ = w.Write(events)
 	_ = http.NewResponseController(w).Flush()
 }

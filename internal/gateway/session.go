@@ -35,10 +35,10 @@ type SessionStore interface {
 }
 
 const (
-	purposeSession  = "session"
-	sessionLife     = 30 * 24 * time.Hour
-	maxSealedCaps   = 2 << 10 // larger capabilities are stored, not sealed
-	streamRetention = 5 * time.Minute
+	purposeSession        = "session"
+	sessionLifetime       = 30 * 24 * time.Hour
+	maxSealedCapabilities = 2 << 10 // larger capabilities are stored, not sealed
+	streamRetention       = 5 * time.Minute
 )
 
 // sealedSession is what a legacy session id holds. Any process that has the
@@ -60,52 +60,52 @@ type sealedSession struct {
 // session is a legacy client's: the handshake's outcome and what runs under it.
 // On stdio and HTTP+SSE it lives as long as the connection and has no id.
 type session struct {
-	text    string // the sealed id as the client sends it
-	sealed  sealedSession
-	version string
-	caps    []byte
-	info    []byte
+	sealedID     string // the sealed id as the client sends it
+	sealed       sealedSession
+	version      string
+	capabilities []byte
+	clientInfo   []byte
 
-	id   string // tells it from every other, for what servers keep for it
-	boot string // part of every stream's id: what another process sent is not ours to replay
+	id     string // tells it from every other, for what servers keep for it
+	bootID string // part of every stream's id: what another process sent is not ours to replay
 
-	posts string // what the ids of the streams of POSTs begin with
+	postPrefix string // what the ids of the streams of POSTs begin with
 
-	mu       sync.Mutex
-	used     time.Time
-	logLevel string
-	subs     map[string]bool
-	calls    map[string]*running          // by request id
-	asks     map[string]chan clientAnswer // by the id of our request
-	streams  map[string]*stream           // that a client can resume, by id
-	notes    *stream                      // list changes and updates: the stream of GET
-	nextAsk  int
-	nextPost int
-	end      context.CancelFunc // of what pumps notes
-	closed   bool
+	mu                sync.Mutex
+	lastUsed          time.Time
+	logLevel          string
+	subscriptions     map[string]bool
+	calls             map[string]*runningCall        // by request id
+	inputRequests     map[string]chan clientResponse // by the id of our request
+	streams           map[string]*stream             // that a client can resume, by id
+	notifications     *stream                        // list changes and updates: the stream of GET
+	lastInputID       int
+	lastPostNumber    int
+	stopNotifications context.CancelFunc // of what pumps notes
+	closed            bool
 }
 
 func newSession(boot, version string, caps, info []byte) *session {
 	return &session{
-		boot: boot, posts: "p" + boot, version: version, caps: slices.Clone(caps), info: slices.Clone(info), subs: map[string]bool{},
-		calls: map[string]*running{}, asks: map[string]chan clientAnswer{}, streams: map[string]*stream{},
+		bootID: boot, postPrefix: "p" + boot, version: version, capabilities: slices.Clone(caps), clientInfo: slices.Clone(info), subscriptions: map[string]bool{},
+		calls: map[string]*runningCall{}, inputRequests: map[string]chan clientResponse{}, streams: map[string]*stream{},
 	}
 }
 
-// caller is what the client declared, for one request.
-func (s *session) caller(progress bool) catalog.Caller {
+// newCaller is what the client declared, for one request.
+func (s *session) newCaller(progress bool) catalog.Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return catalog.Caller{Protocol: s.version, Session: s.id, Capabilities: s.caps, Info: s.info, LogLevel: s.logLevel, Progress: progress}
+	return catalog.Caller{Protocol: s.version, Session: s.id, Capabilities: s.capabilities, Info: s.clientInfo, LogLevel: s.logLevel, Progress: progress}
 }
 
-// running is a request that can be cancelled.
-type running struct{ cancel context.CancelFunc }
+// runningCall is a request that can be cancelled.
+type runningCall struct{ cancel context.CancelFunc }
 
-// begin notes a request that runs, so that it can be cancelled; done forgets it.
+// beginCall notes a request that runs, so that it can be cancelled; done forgets it.
 // Of two with one id, which a client must not send, the newer is known by it.
-func (s *session) begin(id []byte, cancel context.CancelFunc) *running {
-	r := &running{cancel}
+func (s *session) beginCall(id []byte, cancel context.CancelFunc) *runningCall {
+	r := &runningCall{cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[string(id)] = r
@@ -115,7 +115,7 @@ func (s *session) begin(id []byte, cancel context.CancelFunc) *running {
 	return r
 }
 
-func (s *session) done(id []byte, r *running) {
+func (s *session) endCall(id []byte, r *runningCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.calls[string(id)] == r {
@@ -135,11 +135,11 @@ func (s *session) cancelCall(id []byte) bool {
 	return r != nil
 }
 
-// interest is what the session wants to hear of, now.
-func (s *session) interest() interest {
+// changeFilter is what the session wants to hear of, now.
+func (s *session) changeFilter() changeFilter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	want := interest{tools: true, prompts: true, resources: true, uris: maps.Clone(s.subs)}
+	want := changeFilter{tools: true, prompts: true, resources: true, uris: maps.Clone(s.subscriptions)}
 	if s.version >= wire.V20251125 {
 		want.session = s.id
 	}
@@ -155,41 +155,41 @@ func (s *session) close() {
 		r.cancel()
 	}
 	for _, st := range s.streams {
-		st.end()
+		st.endStream()
 	}
-	if s.notes != nil {
-		s.notes.end()
+	if s.notifications != nil {
+		s.notifications.endStream()
 	}
-	if s.end != nil {
-		s.end()
+	if s.stopNotifications != nil {
+		s.stopNotifications()
 	}
 }
 
-// idle says whether the session can leave memory: nothing runs, nobody listens,
+// isIdle says whether the session can leave memory: nothing runs, nobody listens,
 // and nothing waits to be fetched. It also lets go of streams that were done
 // long ago.
-func (s *session) idle(now time.Time, after time.Duration) bool {
+func (s *session) isIdle(now time.Time, after time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, st := range s.streams {
-		if st.stale(now) {
+		if st.isStale(now) {
 			delete(s.streams, id)
 		}
 	}
-	listening := s.notes != nil && s.notes.watched()
-	return !listening && len(s.calls) == 0 && len(s.streams) == 0 && now.Sub(s.used) > after
+	listening := s.notifications != nil && s.notifications.isRead()
+	return !listening && len(s.calls) == 0 && len(s.streams) == 0 && now.Sub(s.lastUsed) > after
 }
 
-// saved is the row of a session.
-func (s *session) saved() SavedSession {
+// toRow is the row of a session.
+func (s *session) toRow() SavedSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	row := SavedSession{
 		ID: s.sealed.ID, Issuer: s.sealed.Issuer, Subject: s.sealed.Subject, LogLevel: s.logLevel,
-		Subscriptions: slices.Sorted(maps.Keys(s.subs)), Expires: time.Unix(s.sealed.Expires, 0),
+		Subscriptions: slices.Sorted(maps.Keys(s.subscriptions)), Expires: time.Unix(s.sealed.Expires, 0),
 	}
 	if s.sealed.Stored {
-		row.Capabilities = s.caps
+		row.Capabilities = s.capabilities
 	}
 	return row
 }

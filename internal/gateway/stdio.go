@@ -18,7 +18,7 @@ import (
 // party may do changes, and a credential that is good no more ends it. With a
 // server it is that one alone, under its own names.
 func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*junctor.Principal, error), in io.Reader, out io.Writer) error {
-	if !g.o.Doors.Stdio {
+	if !g.options.Doors.Stdio {
 		return junctor.Errorf(junctor.CodeNotFound, "the stdio door is switched off in the configuration")
 	}
 	p, err := who()
@@ -27,25 +27,25 @@ func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*ju
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer g.hold(p, 0, cancel)()
+	defer g.registerStream(p, 0, cancel)()
 	stop := context.AfterFunc(g.ctx, cancel) //nolint:contextcheck // the door ends with either
 	defer stop()
-	c := g.newPipe(ctx, p, junctor.DoorStdio, func(message []byte) error {
-		_, err := out.Write(append(oneLine(message), '\n'))
+	c := g.newDuplexConn(ctx, p, junctor.DoorStdio, func(message []byte) error {
+		_, err := out.Write(append(removeLineBreaks(message), '\n'))
 		return err
 	})
 	c.view.Server = server
 	defer c.close()
 
-	lines := wire.NewLineReader(in, int(g.o.MaxBody))
-	room := g.o.Bytes.Growth(ctx, limit.PartyOf(p), g.o.MaxBody)
+	lines := wire.NewLineReader(in, int(g.options.MaxBody))
+	room := g.options.Bytes.Growth(ctx, limit.PartyOf(p), g.options.MaxBody)
 	lines.GrowWith(room.Grow)
 	read := make(chan error, 1)
 	go func() { read <- c.readLines(who, lines, room) }() //nolint:contextcheck // the pipe holds the context of what it starts
 	select {
 	case err := <-read:
 		if err == nil {
-			c.drain(drainFor)
+			c.awaitCalls(drainTimeout)
 		}
 		return err
 	case <-c.ctx.Done():
@@ -53,11 +53,11 @@ func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*ju
 	}
 }
 
-// drainFor is what is left to requests when their client's half has ended: less
+// drainTimeout is what is left to requests when their client's half has ended: less
 // than a host waits before it kills the process.
-const drainFor = 1500 * time.Millisecond
+const drainTimeout = 1500 * time.Millisecond
 
-func (c *pipe) readLines(who func() (*junctor.Principal, error), lines *wire.LineReader, room *limit.ByteGrowth) error {
+func (c *duplexConn) readLines(who func() (*junctor.Principal, error), lines *wire.LineReader, room *limit.ByteGrowth) error {
 	for {
 		line, err := lines.Next()
 		room.Settle()
@@ -65,9 +65,9 @@ func (c *pipe) readLines(who func() (*junctor.Principal, error), lines *wire.Lin
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, wire.ErrTooLong):
-			c.send(wire.AppendError(nil, nil, &wire.Error{Code: codeTooLarge, Message: "the line is longer than this door takes; --max-body sets the limit"}))
+			c.sendMessage(wire.AppendError(nil, nil, &wire.Error{Code: codeTooLarge, Message: "the line is longer than this door takes; --max-body sets the limit"}))
 		case isOwnError(err):
-			c.send(wire.AppendError(nil, nil, asFault(err, false, "").wire))
+			c.sendMessage(wire.AppendError(nil, nil, toClientError(err, false, "").rpcError))
 		case err != nil:
 			return err
 		case len(line) > 0:
@@ -76,7 +76,7 @@ func (c *pipe) readLines(who func() (*junctor.Principal, error), lines *wire.Lin
 				c.cancel() // what runs on it ends too
 				return err
 			}
-			c.receive(p, line)
+			c.handleMessage(p, line)
 		}
 	}
 }
@@ -87,9 +87,9 @@ func isOwnError(err error) bool {
 	return own
 }
 
-// oneLine gives a message without line breaks, which JSON has only between
+// removeLineBreaks gives a message without line breaks, which JSON has only between
 // tokens.
-func oneLine(message []byte) []byte {
+func removeLineBreaks(message []byte) []byte {
 	for i, b := range message {
 		if b == '\n' || b == '\r' {
 			out := append([]byte(nil), message...)

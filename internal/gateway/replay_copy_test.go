@@ -25,15 +25,15 @@ func (l *tally) Sent(context.Context, string, string, int) (Replayed, bool) {
 // What is kept of a stream is its newest messages, as many as there is room for.
 func TestWhatIsKeptOfAStream(t *testing.T) {
 	t.Parallel()
-	text := make([]byte, replayBytes+1)
+	text := make([]byte, maxReplayBytes+1)
 	rapid.Check(t, func(t *rapid.T) {
-		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(1, 100), rapid.IntRange(1, replayBytes/2), rapid.Just(replayBytes), rapid.Just(replayBytes+1)), 0, 3*replayEvents).Draw(t, "sizes")
+		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(1, 100), rapid.IntRange(1, maxReplayBytes/2), rapid.Just(maxReplayBytes), rapid.Just(maxReplayBytes+1)), 0, 3*maxReplayEvents).Draw(t, "sizes")
 		l := &tally{}
-		c := &copied{to: l}
+		c := &replayCopy{store: l}
 		for i, size := range sizes {
-			c.message(i+1, text[:size], false)
+			c.addMessage(i+1, text[:size], false)
 			var want []int
-			for n, room := i, replayBytes; n >= 0 && len(want) < replayEvents && sizes[n] <= room; n-- {
+			for n, room := i, maxReplayBytes; n >= 0 && len(want) < maxReplayEvents && sizes[n] <= room; n-- {
 				want, room = append(want, n+1), room-sizes[n]
 			}
 			slices.Reverse(want)

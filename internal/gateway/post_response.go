@@ -9,42 +9,42 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// appendAnswer writes the JSON-RPC answer of an exchange as its era wants it.
-func (x *exchange) appendAnswer(dst []byte, o outcome) []byte {
-	dst, rest := x.appendHead(dst, o)
+// appendResponse writes the JSON-RPC answer of an exchange as its era wants it.
+func (x *exchange) appendResponse(dst []byte, o outcome) []byte {
+	dst, rest := x.appendResponseHead(dst, o)
 	return append(append(dst, rest...), '}')
 }
 
-// appendHead writes the answer up to what is left of it: rest, which is the
+// appendResponseHead writes the answer up to what is left of it: rest, which is the
 // outcome's own bytes, and a closing brace. A list is not copied for everyone who
 // asks for it.
-func (x *exchange) appendHead(dst []byte, o outcome) (head, rest []byte) {
-	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), x.m.ID...), `,"result":`...)
+func (x *exchange) appendResponseHead(dst []byte, o outcome) (head, rest []byte) {
+	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), x.message.ID...), `,"result":`...)
 	if len(o.body) == 0 {
 		o.body = []byte("{}")
 	}
 	if !x.modern {
 		return dst, o.body
 	}
-	return x.g.appendModern(dst, o)
+	return x.gateway.appendModernHead(dst, o)
 }
 
-// appendModern writes a result with what every modern result says, up to its own
+// appendModernHead writes a result with what every modern result says, up to its own
 // members, which are rest.
-func (g *Gateway) appendModern(dst []byte, o outcome) (head, rest []byte) {
+func (g *Gateway) appendModernHead(dst []byte, o outcome) (head, rest []byte) {
 	dst = append(dst, `{"resultType":"`...)
 	switch {
-	case o.input:
+	case o.needsInput:
 		dst = append(dst, wire.ResultInputRequired...)
-	case o.task:
+	case o.isTask:
 		dst = append(dst, wire.ResultTask...)
 	default:
 		dst = append(dst, wire.ResultComplete...)
 	}
 	dst = append(dst, '"')
 	if o.cacheable {
-		dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), o.ttl, 10)
-		if o.public {
+		dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), o.ttlMillis, 10)
+		if o.isPublic {
 			dst = append(dst, `,"cacheScope":"public"`...)
 		} else {
 			dst = append(dst, `,"cacheScope":"private"`...)
@@ -52,7 +52,7 @@ func (g *Gateway) appendModern(dst []byte, o outcome) (head, rest []byte) {
 	}
 	dst = append(dst, `,"_meta":`...)
 	var own []byte
-	if !o.list {
+	if !o.isList {
 		own = wire.Get(o.body, "_meta")
 	}
 	if own == nil {
@@ -60,24 +60,24 @@ func (g *Gateway) appendModern(dst []byte, o outcome) (head, rest []byte) {
 	} else {
 		dst = wire.AppendObject(dst, own, nil, wire.Member{Key: wire.MetaServerInfo, Value: g.serverInfo})
 	}
-	return behind(dst, o.body, own != nil)
+	return appendSeparator(dst, o.body, own != nil)
 }
 
-// behind gives the members of body that go behind those in dst, up to the end of
+// appendSeparator gives the members of body that go behind those in dst, up to the end of
 // the object. Only a body that has members of ours among its own is copied member
 // by member.
-func behind(dst, body []byte, hasMeta bool) (head, rest []byte) {
+func appendSeparator(dst, body []byte, hasMeta bool) (head, rest []byte) {
 	rest = body[1:]
 	if hasMeta {
 		rest = wire.AppendObject(nil, body, []string{"_meta"})[1:]
 	}
-	if i := firstMember(rest); rest[i] != '}' {
+	if i := skipSpace(rest); rest[i] != '}' {
 		dst = append(dst, ',')
 	}
 	return dst, rest
 }
 
-func firstMember(rest []byte) int {
+func skipSpace(rest []byte) int {
 	i := 0
 	for rest[i] == ' ' || rest[i] == '\n' || rest[i] == '\t' || rest[i] == '\r' {
 		i++
@@ -85,10 +85,10 @@ func firstMember(rest []byte) int {
 	return i
 }
 
-// reply is the HTTP answer to one POST: a JSON object, unless something has to
+// postResponse is the HTTP answer to one POST: a JSON object, unless something has to
 // be sent before it; then a stream of events that ends with it.
-type reply struct {
-	g           *Gateway
+type postResponse struct {
+	gateway     *Gateway
 	w           http.ResponseWriter
 	streamFirst bool // the client would rather have a stream
 	mu          sync.Mutex
@@ -96,73 +96,73 @@ type reply struct {
 	buf         []byte
 }
 
-// send makes the answer a stream, if it is none yet, and writes a message.
-func (r *reply) send(message []byte) {
+// sendMessage makes the answer a stream, if it is none yet, and writes a message.
+func (r *postResponse) sendMessage(message []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.start()
-	r.event(message)
+	r.startStream()
+	r.writeEvent(message)
 }
 
-func (r *reply) start() {
+func (r *postResponse) startStream() {
 	if !r.streaming {
 		r.streaming = true
-		r.g.startSSE(r.w)
+		r.gateway.startEventStream(r.w)
 	}
 }
 
-func (r *reply) event(message []byte) {
+func (r *postResponse) writeEvent(message []byte) {
 	r.buf = wire.AppendEvent(r.buf[:0], wire.Event{Data: message})
 	_, _ = r.w.Write(r.buf) // a client that went away ends the request's context
 	_ = http.NewResponseController(r.w).Flush()
 }
 
-// comment keeps a quiet stream from being taken for dead.
-func (r *reply) comment() {
+// writeComment keeps a quiet stream from being taken for dead.
+func (r *postResponse) writeComment() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.start()
+	r.startStream()
 	_, _ = r.w.Write([]byte(":\n\n"))
 	_ = http.NewResponseController(r.w).Flush()
 }
 
-// finish writes the answer itself. Once a stream has begun, its status stands.
-func (r *reply) finish(status int, message []byte) {
+// writeFinal writes the answer itself. Once a stream has begun, its status stands.
+func (r *postResponse) writeFinal(status int, message []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.streaming || r.streamFirst && status == http.StatusOK {
-		r.start()
-		r.event(message)
+		r.startStream()
+		r.writeEvent(message)
 		return
 	}
 	h := r.w.Header()
-	h["Content-Type"] = r.g.jsonType
+	h["Content-Type"] = r.gateway.jsonType
 	h["Content-Length"] = []string{strconv.Itoa(len(message))} // else long answers are sent in chunks
 	r.w.WriteHeader(status)
 	_, _ = r.w.Write(message)
 }
 
-// longBody is from where on a list or a result is not worth a copy: written in
+// longBodySize is from where on a list or a result is not worth a copy: written in
 // parts, it costs a system call more.
-const longBody = 32 << 10
+const longBodySize = 32 << 10
 
-// finishParts writes an answer that is head, bytes that others may share, and a
+// writeFinalParts writes an answer that is head, bytes that others may share, and a
 // brace. head may be written over.
-func (r *reply) finishParts(head, body []byte) {
-	if len(body) < longBody {
-		r.finish(http.StatusOK, append(append(head, body...), '}'))
+func (r *postResponse) writeFinalParts(head, body []byte) {
+	if len(body) < longBodySize {
+		r.writeFinal(http.StatusOK, append(append(head, body...), '}'))
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	parts := [][]byte{head, body, {'}'}}
 	if r.streaming || r.streamFirst {
-		r.start()
-		r.eventParts(parts)
+		r.startStream()
+		r.writeEventParts(parts)
 		return
 	}
 	h := r.w.Header()
-	h["Content-Type"] = r.g.jsonType
+	h["Content-Type"] = r.gateway.jsonType
 	h["Content-Length"] = []string{strconv.Itoa(len(head) + len(body) + 1)}
 	r.w.WriteHeader(http.StatusOK)
 	r.writeParts(parts)
@@ -170,7 +170,7 @@ func (r *reply) finishParts(head, body []byte) {
 
 // writeParts writes parts until one fails: a client that went away ends the
 // request's context.
-func (r *reply) writeParts(parts [][]byte) {
+func (r *postResponse) writeParts(parts [][]byte) {
 	for _, part := range parts {
 		if _, err := r.w.Write(part); err != nil {
 			return
@@ -178,9 +178,9 @@ func (r *reply) writeParts(parts [][]byte) {
 	}
 }
 
-// eventParts is event for a message in parts. JSON has line ends between its tokens
+// writeEventParts is event for a message in parts. JSON has line ends between its tokens
 // alone, where a line of an event may end as well.
-func (r *reply) eventParts(parts [][]byte) {
+func (r *postResponse) writeEventParts(parts [][]byte) {
 	_, err := r.w.Write([]byte("data: "))
 	for _, part := range parts {
 		for len(part) > 0 && err == nil { // a client that went away ends the request's context
@@ -198,8 +198,8 @@ func (r *reply) eventParts(parts [][]byte) {
 	_ = http.NewResponseController(r.w).Flush()
 }
 
-// startSSE sends the head of an event stream.
-func (g *Gateway) startSSE(w http.ResponseWriter) {
+// startEventStream sends the head of an event stream.
+func (g *Gateway) startEventStream(w http.ResponseWriter) {
 	h := w.Header()
 	h["Content-Type"] = g.sseType
 	h.Set("X-Accel-Buffering", "no")

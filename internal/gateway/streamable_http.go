@@ -25,27 +25,27 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var err error
-	if view.Profile, err = askedProfile(r); err != nil {
-		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
+	if view.Profile, err = requestedProfile(r); err != nil {
+		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
 		return
 	}
 	if view.Server != "" {
-		if _, err := g.o.Catalog.Snapshot().For(p.Tenant).Server(p, view.Server); err != nil {
-			g.turnAway(r, p, junctor.DoorMCP, junctor.KindServer, view.Server, err)
-			g.refuse(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
+		if _, err := g.options.Catalog.Snapshot().For(p.Tenant).Server(p, view.Server); err != nil {
+			g.recordRefusal(r, p, junctor.DoorMCP, junctor.KindServer, view.Server, err)
+			g.writeError(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
 			return
 		}
 	}
 	switch r.Method {
 	case http.MethodPost:
-		g.post(w, r, p, view)
+		g.servePost(w, r, p, view)
 	case http.MethodGet, http.MethodDelete:
 		switch {
 		case wire.IsModern(r.Header.Get(headerVersion)):
 			methodNotAllowed(w, "POST") // sessions and their streams are of the other era
-		case !g.legacyVersion(w, r, nil):
+		case !g.checkLegacyVersion(w, r, nil):
 		case r.Method == http.MethodGet:
-			g.resume(w, r, p, view)
+			g.serveEvents(w, r, p, view)
 		default:
 			g.endSession(w, r, p, view)
 		}
@@ -59,32 +59,32 @@ func methodNotAllowed(w http.ResponseWriter, allow string) {
 	http.Error(w, "this door takes "+allow, http.StatusMethodNotAllowed)
 }
 
-func (g *Gateway) post(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
-	both, streamFirst := accepts(r.Header["Accept"])
+func (g *Gateway) servePost(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
+	both, streamFirst := parseAccept(r.Header["Accept"])
 	if !both {
-		g.refuse(w, http.StatusNotAcceptable, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Accept must list both application/json and text/event-stream"})
+		g.writeError(w, http.StatusNotAcceptable, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Accept must list both application/json and text/event-stream"})
 		return
 	}
-	in := g.read(w, r, p)
+	in := g.readBody(w, r, p)
 	if in == nil {
 		return
 	}
 	version := r.Header.Get(headerVersion)
 	if wire.IsBatch(in.body) {
 		g.postBatch(w, r, p, view, in)
-		g.release(in)
+		g.releaseMessage(in)
 		return
 	}
-	err := in.m.Parse(in.body)
+	err := in.message.Parse(in.body)
 	if err != nil {
-		f := asFault(err, true, "")
-		g.refuse(w, f.status, in.m.ID, f.wire)
-		g.release(in)
+		f := toClientError(err, true, "")
+		g.writeError(w, f.status, in.message.ID, f.rpcError)
+		g.releaseMessage(in)
 		return
 	}
-	if isModern(version, r.Header, &in.m) {
+	if isModern(version, r.Header, &in.message) {
 		g.postModern(w, r, p, view, in, streamFirst)
-		g.release(in)
+		g.releaseMessage(in)
 		return
 	}
 	g.postLegacy(w, r, p, view, in, streamFirst) // releases in

@@ -15,12 +15,12 @@ type Proxies []netip.Prefix
 // Client is where a request comes from: of the addresses that it passed, the
 // nearest that is none of the proxies.
 func (p Proxies) Client(r *http.Request) netip.Addr {
-	peer := peerOf(r)
-	if !p.trust(peer) {
+	peer := peerAddr(r)
+	if !p.isTrusted(peer) {
 		return peer
 	}
-	a, hasA := p.nearest(peer, commonHops(r.Header["X-Forwarded-For"]))
-	b, hasB := p.nearest(peer, standardHops(r.Header["Forwarded"]))
+	a, hasA := p.nearestClient(peer, parseXForwardedFor(r.Header["X-Forwarded-For"]))
+	b, hasB := p.nearestClient(peer, parseForwardedFor(r.Header["Forwarded"]))
 	switch {
 	case hasA && hasB && a != b, !hasA && !hasB:
 		return peer
@@ -30,19 +30,19 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 	return b
 }
 
-// said is what the proxy that sent a request says the client asked for; "" for
+// forwardedHost is what the proxy that sent a request says the client asked for; "" for
 // what it does not say.
-func (p Proxies) said(r *http.Request) (host, proto string) {
-	if len(p) == 0 || !p.trust(peerOf(r)) {
+func (p Proxies) forwardedHost(r *http.Request) (host, proto string) {
+	if len(p) == 0 || !p.isTrusted(peerAddr(r)) {
 		return "", ""
 	}
 	standard := lastElement(r.Header["Forwarded"])
-	host = agreed(lastValue(r.Header["X-Forwarded-Host"]), standard["host"])
-	proto = agreed(lastValue(r.Header["X-Forwarded-Proto"]), standard["proto"])
+	host = agreedValue(lastValue(r.Header["X-Forwarded-Host"]), standard["host"])
+	proto = agreedValue(lastValue(r.Header["X-Forwarded-Proto"]), standard["proto"])
 	return strings.ToLower(host), strings.ToLower(proto)
 }
 
-func agreed(a, b string) string {
+func agreedValue(a, b string) string {
 	switch {
 	case b == "" || strings.EqualFold(a, b):
 		return a
@@ -52,7 +52,7 @@ func agreed(a, b string) string {
 	return ""
 }
 
-func (p Proxies) trust(a netip.Addr) bool {
+func (p Proxies) isTrusted(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	for _, prefix := range p {
 		if prefix.Contains(a) {
@@ -62,23 +62,23 @@ func (p Proxies) trust(a netip.Addr) bool {
 	return false
 }
 
-// nearest walks from the peer towards the client, as far as the word of each
+// nearestClient walks from the peer towards the client, as far as the word of each
 // counts.
-func (p Proxies) nearest(peer netip.Addr, hops []netip.Addr) (client netip.Addr, said bool) {
+func (p Proxies) nearestClient(peer netip.Addr, hops []netip.Addr) (client netip.Addr, said bool) {
 	client = peer
-	for i := len(hops) - 1; i >= 0 && hops[i].IsValid() && p.trust(client); i-- {
+	for i := len(hops) - 1; i >= 0 && hops[i].IsValid() && p.isTrusted(client); i-- {
 		client = hops[i]
 	}
 	return client, len(hops) > 0
 }
 
-func peerOf(r *http.Request) netip.Addr {
+func peerAddr(r *http.Request) netip.Addr {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return at.Addr().Unmap()
 }
 
-// commonHops reads X-Forwarded-For. A hop that is no address is the zero one.
-func commonHops(lines []string) []netip.Addr {
+// parseXForwardedFor reads X-Forwarded-For. A hop that is no address is the zero one.
+func parseXForwardedFor(lines []string) []netip.Addr {
 	var hops []netip.Addr
 	for _, line := range lines {
 		for hop := range strings.SplitSeq(line, ",") {
@@ -88,11 +88,11 @@ func commonHops(lines []string) []netip.Addr {
 	return hops
 }
 
-// standardHops reads the for of Forwarded, likewise.
-func standardHops(lines []string) []netip.Addr {
+// parseForwardedFor reads the for of Forwarded, likewise.
+func parseForwardedFor(lines []string) []netip.Addr {
 	var hops []netip.Addr
 	for _, line := range lines {
-		for _, element := range splitOutside(line, ',') {
+		for _, element := range splitUnquoted(line, ',') {
 			hops = append(hops, parseHop(parseElement(element)["for"]))
 		}
 	}
@@ -122,21 +122,21 @@ func lastElement(lines []string) map[string]string {
 	if len(lines) == 0 {
 		return nil
 	}
-	elements := splitOutside(lines[len(lines)-1], ',')
+	elements := splitUnquoted(lines[len(lines)-1], ',')
 	return parseElement(elements[len(elements)-1])
 }
 
 // parseElement reads name=value;name="value". Names are in lower case.
 func parseElement(text string) map[string]string {
 	out := map[string]string{}
-	for _, pair := range splitOutside(text, ';') {
+	for _, pair := range splitUnquoted(text, ';') {
 		name, value, ok := strings.Cut(pair, "=")
 		if name = strings.ToLower(strings.TrimSpace(name)); !ok || name == "" {
 			continue
 		}
 		value = strings.TrimSpace(value)
 		if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
-			value = unescape(value[1 : n-1])
+			value = unescapeQuoted(value[1 : n-1])
 		}
 		if _, twice := out[name]; twice {
 			value = "" // which of them is meant, nobody knows
@@ -146,9 +146,9 @@ func parseElement(text string) map[string]string {
 	return out
 }
 
-// splitOutside splits at a separator that stands in no quotes. It gives one
+// splitUnquoted splits at a separator that stands in no quotes. It gives one
 // part at least.
-func splitOutside(text string, sep byte) []string {
+func splitUnquoted(text string, sep byte) []string {
 	var parts []string
 	quoted, from := false, 0
 	for i := 0; i < len(text); i++ {
@@ -165,7 +165,7 @@ func splitOutside(text string, sep byte) []string {
 	return append(parts, text[from:])
 }
 
-func unescape(text string) string {
+func unescapeQuoted(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' && i+1 < len(text) {

@@ -12,25 +12,25 @@ import (
 func TestWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWork(slog.New(slog.DiscardHandler))
+		w := newBackgroundWork(slog.New(slog.DiscardHandler))
 		ran := false
-		w.start(func() { ran = true; panic("a fault") })
+		w.startWork(func() { ran = true; panic("a fault") })
 		synctest.Wait()
 		if !ran {
 			t.Fatal("it did not run")
 		}
-		w.start(func() { time.Sleep(time.Second) })
-		if !w.enter() {
+		w.startWork(func() { time.Sleep(time.Second) })
+		if !w.beginWork() {
 			t.Fatal("too late before the end")
 		}
-		time.AfterFunc(2*time.Second, w.leave)
+		time.AfterFunc(2*time.Second, w.endWork)
 		begin := time.Now()
-		w.stop(time.Minute)
+		w.stopWithin(time.Minute)
 		if took := time.Since(begin); took != 2*time.Second {
 			t.Errorf("stop took %v, want what the last one takes", took)
 		}
-		w.stop(time.Minute) // again
-		if w.start(func() { t.Error("started after the end") }) || w.enter() {
+		w.stopWithin(time.Minute) // again
+		if w.startWork(func() { t.Error("started after the end") }) || w.beginWork() {
 			t.Error("begun after the end")
 		}
 		synctest.Wait()

@@ -11,52 +11,52 @@ import (
 // agent the principal is that agent, or may act as it, or hears 404. Who shows a
 // token that can do nothing here is sent back for another.
 func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) *junctor.Principal {
-	p, err := g.o.Authenticate(r)
+	p, err := g.options.Authenticate(r)
 	if err == nil && len(p.Scopes) == 0 && len(p.Could) > 0 {
 		e := junctor.Errorf(junctor.CodeDenied, "the token has no scope that means anything here")
 		e.Scope = p.Could[0]
 		err = e
 	}
 	if err == nil {
-		as, err := g.acting(r, p)
+		as, err := g.resolveAgent(r, p)
 		if err != nil {
-			g.refuse(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
+			g.writeError(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
 		}
 		return as
 	}
 	e := junctor.AsError(err)
 	status := http.StatusUnauthorized
 	if e.Code != junctor.CodeUnauthenticated {
-		_, status = rpcCode(e.Code)
-		setRetry(w.Header(), e.RetryAfter)
-		g.stepUp(w, r, p, err)
+		_, status = mapErrorCode(e.Code)
+		setRetryAfter(w.Header(), e.RetryAfter)
+		g.setScopeChallenge(w, r, p, err)
 	} else {
-		w.Header().Set("WWW-Authenticate", g.challenge(r, err))
+		w.Header().Set("WWW-Authenticate", g.challengeHeader(r, err))
 	}
-	g.refuse(w, status, nil, &wire.Error{Code: codeDenied, Message: e.Message, Data: faultData(e)})
+	g.writeError(w, status, nil, &wire.Error{Code: codeDenied, Message: e.Message, Data: errorData(e)})
 	return nil
 }
 
-func (g *Gateway) challenge(r *http.Request, err error) string {
-	if g.o.Challenger != nil {
-		if c := g.o.Challenger.Challenge(r, err); c != "" {
+func (g *Gateway) challengeHeader(r *http.Request, err error) string {
+	if g.options.Challenger != nil {
+		if c := g.options.Challenger.Challenge(r, err); c != "" {
 			return c
 		}
 	}
 	return `Bearer realm="junctor"`
 }
 
-// stepUp tells a client whose token lacks a scope which to ask for. It says
+// setScopeChallenge tells a client whose token lacks a scope which to ask for. It says
 // whether a token would help: then the answer is 403, in both eras.
-func (g *Gateway) stepUp(w http.ResponseWriter, r *http.Request, p *junctor.Principal, err error) bool {
-	if g.o.Challenger == nil || p == nil || len(p.Could) == 0 || err == nil {
+func (g *Gateway) setScopeChallenge(w http.ResponseWriter, r *http.Request, p *junctor.Principal, err error) bool {
+	if g.options.Challenger == nil || p == nil || len(p.Could) == 0 || err == nil {
 		return false
 	}
 	e := junctor.AsError(err)
 	if e.Code != junctor.CodeDenied || e.Scope == "" {
 		return false
 	}
-	c := g.o.Challenger.StepUp(r, p, e.Scope)
+	c := g.options.Challenger.StepUp(r, p, e.Scope)
 	if c != "" {
 		w.Header().Set("WWW-Authenticate", c)
 	}

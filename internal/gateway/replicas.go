@@ -33,39 +33,39 @@ type News struct {
 }
 
 const (
-	newsEnded     = "ended"     // a session was ended by its client
-	newsSaved     = "saved"     // what is stored of a session is new
-	newsCancelled = "cancelled" // a client no longer wants an answer
+	eventEnded     = "ended"     // a session was ended by its client
+	eventSaved     = "saved"     // what is stored of a session is new
+	eventCancelled = "cancelled" // a client no longer wants an answer
 )
 
-func (g *Gateway) tell(ctx context.Context, n News) {
-	if g.o.Peers != nil {
-		g.o.Peers.Tell(ctx, n)
+func (g *Gateway) notifyReplicas(ctx context.Context, n News) {
+	if g.options.Peers != nil {
+		g.options.Peers.Tell(ctx, n)
 	}
 }
 
 // Hear takes what another process tells.
 func (g *Gateway) Hear(ctx context.Context, n News) error {
-	s := g.sessions.byID(n.Tenant, n.Session)
+	s := g.sessions.findByID(n.Tenant, n.Session)
 	switch {
-	case n.Kind == newsEnded:
+	case n.Kind == eventEnded:
 		if s != nil {
-			g.sessions.remove(s.text)
+			g.sessions.remove(s.sealedID)
 			s.close()
 		}
-		if g.o.Ended != nil {
-			g.o.Ended(n.Tenant, n.Session)
+		if g.options.Ended != nil {
+			g.options.Ended(n.Tenant, n.Session)
 		}
 	case s == nil:
-	case n.Kind == newsCancelled:
+	case n.Kind == eventCancelled:
 		s.cancelCall([]byte(n.Request))
-	case n.Kind == newsSaved:
-		row, saved, err := g.o.Sessions.LoadSession(ctx, n.Tenant, n.Session)
+	case n.Kind == eventSaved:
+		row, saved, err := g.options.Sessions.LoadSession(ctx, n.Tenant, n.Session)
 		if err != nil {
 			return err
 		}
 		if saved {
-			s.take(row)
+			s.applySaved(row)
 		}
 	}
 	return nil
@@ -75,13 +75,13 @@ func (g *Gateway) Hear(ctx context.Context, n News) error {
 // and reads the others again.
 func (g *Gateway) Recheck(ctx context.Context) error {
 	for _, s := range g.sessions.all() {
-		ended, err := g.o.Sessions.SessionRevoked(ctx, s.sealed.Tenant, s.sealed.ID)
+		ended, err := g.options.Sessions.SessionRevoked(ctx, s.sealed.Tenant, s.sealed.ID)
 		if err != nil {
 			return err
 		}
-		kind := newsSaved
+		kind := eventSaved
 		if ended {
-			kind = newsEnded
+			kind = eventEnded
 		}
 		if err := g.Hear(ctx, News{Kind: kind, Tenant: s.sealed.Tenant, Session: s.id}); err != nil {
 			return err
@@ -90,22 +90,22 @@ func (g *Gateway) Recheck(ctx context.Context) error {
 	return nil
 }
 
-// take has the session be as it is stored.
-func (s *session) take(row SavedSession) {
+// applySaved has the session be as it is stored.
+func (s *session) applySaved(row SavedSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.logLevel = row.LogLevel
-	clear(s.subs)
+	clear(s.subscriptions)
 	for _, uri := range row.Subscriptions {
-		s.subs[uri] = true
+		s.subscriptions[uri] = true
 	}
 }
 
-// byID finds a session that is in memory. It is for news, which is rare.
-func (t *sessionTable) byID(tenant junctor.TenantID, id string) *session {
+// findByID finds a session that is in memory. It is for news, which is rare.
+func (t *sessionTable) findByID(tenant junctor.TenantID, id string) *session {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	for _, s := range t.open {
+	for _, s := range t.bySealedID {
 		if s.id == id && s.sealed.Tenant == tenant {
 			return s
 		}
@@ -113,70 +113,70 @@ func (t *sessionTable) byID(tenant junctor.TenantID, id string) *session {
 	return nil
 }
 
-// nodeOf is the other process that an id begins with; "" where it is this one, or
+// replicaOf is the other process that an id begins with; "" where it is this one, or
 // there are no others.
-func (g *Gateway) nodeOf(id string) string {
-	if g.o.Peers == nil {
+func (g *Gateway) replicaOf(id string) string {
+	if g.options.Peers == nil {
 		return ""
 	}
 	node, _, ok := strings.Cut(id, ".")
-	if !ok || node == g.o.Peers.Self() {
+	if !ok || node == g.options.Peers.Self() {
 		return ""
 	}
 	return node
 }
 
-// streamedBy is the other process that a stream is of.
-func (g *Gateway) streamedBy(id string) string {
+// replicaOfStream is the other process that a stream is of.
+func (g *Gateway) replicaOfStream(id string) string {
 	if id == "" {
 		return ""
 	}
-	return g.nodeOf(id[1:]) // behind what kind of stream it is
+	return g.replicaOf(id[1:]) // behind what kind of stream it is
 }
 
-// askedBy is the other process whose question a message answers; "" for every
+// replicaOfResponse is the other process whose question a message answers; "" for every
 // other message.
-func (g *Gateway) askedBy(m *wire.Message) string {
-	if g.o.Peers == nil || m.Kind != wire.Response {
+func (g *Gateway) replicaOfResponse(m *wire.Message) string {
+	if g.options.Peers == nil || m.Kind != wire.Response {
 		return ""
 	}
 	id, ok := wire.String(m.ID)
 	if !ok {
 		return ""
 	}
-	return g.nodeOf(id)
+	return g.replicaOf(id)
 }
 
-// heldBy is the other process in which the call waits that a state belongs to.
-func (g *Gateway) heldBy(requestState string) string {
-	if g.o.Peers == nil {
+// replicaOfState is the other process in which the call waits that a state belongs to.
+func (g *Gateway) replicaOfState(requestState string) string {
+	if g.options.Peers == nil {
 		return ""
 	}
-	if node := g.o.Pipeline.HeldBy(requestState); node != g.o.Peers.Self() {
+	if node := g.options.Pipeline.HeldBy(requestState); node != g.options.Peers.Self() {
 		return node
 	}
 	return ""
 }
 
-// forwarded has another process answer, where one is named; false where none is,
+// forwardRequest has another process answer, where one is named; false where none is,
 // or it is gone, and nothing was answered.
-func (g *Gateway) forwarded(w http.ResponseWriter, r *http.Request, node string, body []byte) bool {
-	return node != "" && g.o.Peers.Forward(w, r, node, body) == nil
+func (g *Gateway) forwardRequest(w http.ResponseWriter, r *http.Request, node string, body []byte) bool {
+	return node != "" && g.options.Peers.Forward(w, r, node, body) == nil
 }
 
-// elsewhere is forwarded for what nobody else can answer: where the process is
+// forwardOrFail is forwarded for what nobody else can answer: where the process is
 // gone it says so.
-func (g *Gateway) elsewhere(w http.ResponseWriter, r *http.Request, node string, id, body []byte) bool {
+func (g *Gateway) forwardOrFail(w http.ResponseWriter, r *http.Request, node string, id, body []byte) bool {
 	if node == "" {
 		return false
 	}
-	if err := g.o.Peers.Forward(w, r, node, body); err != nil {
-		f := asFault(&junctor.Error{
+	if err := g.options.Peers.Forward(w, r, node, body); err != nil {
+		f := toClientError(&junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second, Cause: err,
 			Message: "the replica that this call waits in is gone or cannot be reached; make the call again",
 		}, true, "")
-		setRetry(w.Header(), f.retryAfter)
-		g.refuse(w, f.status, id, f.wire)
+		setRetryAfter(w.Header(), f.retryAfter)
+		g.writeError(w, f.status, id, f.rpcError)
 	}
 	return true
 }

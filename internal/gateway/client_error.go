@@ -25,42 +25,42 @@ const (
 	codeTooLarge    = -31009
 )
 
-// fault is an error on its way out of an MCP door: what the body says, and what
+// clientError is an error on its way out of an MCP door: what the body says, and what
 // HTTP says where the era lets it.
-type fault struct {
-	wire       *wire.Error
+type clientError struct {
+	rpcError   *wire.Error
 	status     int // in the modern era
 	retryAfter time.Duration
 }
 
-// asFault maps every error that can reach a door. uri is that of a resource that
+// toClientError maps every error that can reach a door. uri is that of a resource that
 // was asked for: modern clients get it back when it is not there.
-func asFault(err error, modern bool, uri string) fault {
+func toClientError(err error, modern bool, uri string) clientError {
 	if w, ok := errors.AsType[*wire.Error](err); ok {
-		return fault{wire: w, status: wireStatus(w.Code)}
+		return clientError{rpcError: w, status: wireStatus(w.Code)}
 	}
 	e := junctor.AsError(err)
 	var needs interface{ RequiredCapabilities() []byte }
 	if errors.As(err, &needs) {
 		data := append([]byte(`{"requiredCapabilities":`), needs.RequiredCapabilities()...)
-		return fault{wire: &wire.Error{Code: wire.CodeMissingCapability, Message: e.Message, Data: append(data, '}')}, status: http.StatusBadRequest}
+		return clientError{rpcError: &wire.Error{Code: wire.CodeMissingCapability, Message: e.Message, Data: append(data, '}')}, status: http.StatusBadRequest}
 	}
-	code, status := rpcCode(e.Code)
-	f := fault{wire: &wire.Error{Code: code, Message: e.Message}, status: status, retryAfter: e.RetryAfter}
+	code, status := mapErrorCode(e.Code)
+	f := clientError{rpcError: &wire.Error{Code: code, Message: e.Message}, status: status, retryAfter: e.RetryAfter}
 	switch {
 	case e.Code == junctor.CodeNotFound && uri != "":
 		if !modern {
-			f.wire.Code = wire.CodeResourceNotFound
+			f.rpcError.Code = wire.CodeResourceNotFound
 		}
-		f.wire.Data = append(wire.AppendString([]byte(`{"uri":`), uri), '}')
+		f.rpcError.Data = append(wire.AppendString([]byte(`{"uri":`), uri), '}')
 	case code == wire.CodeInternal:
 	default:
-		f.wire.Data = faultData(e)
+		f.rpcError.Data = errorData(e)
 	}
 	return f
 }
 
-func faultData(e *junctor.Error) []byte {
+func errorData(e *junctor.Error) []byte {
 	d := wire.AppendString([]byte(`{"code":`), string(e.Code))
 	if e.RetryAfter > 0 {
 		d = strconv.AppendInt(append(d, `,"retryAfterMs":`...), e.RetryAfter.Milliseconds()+1, 10)
@@ -85,9 +85,9 @@ func faultData(e *junctor.Error) []byte {
 	return append(d, '}')
 }
 
-// rpcCode is the one table from our codes to those of this edge: the JSON-RPC
+// mapErrorCode is the one table from our codes to those of this edge: the JSON-RPC
 // code, and the HTTP status in the modern era (the legacy era says 200).
-func rpcCode(c junctor.Code) (code, status int) {
+func mapErrorCode(c junctor.Code) (code, status int) {
 	switch c {
 	case junctor.CodeInvalid, junctor.CodeNotFound:
 		return wire.CodeInvalidParams, http.StatusBadRequest
@@ -129,17 +129,17 @@ func wireStatus(code int) int {
 	return http.StatusBadRequest
 }
 
-// refuse answers a request that never became a message, by HTTP status and a
+// writeError answers a request that never became a message, by HTTP status and a
 // JSON-RPC error without id.
-func (g *Gateway) refuse(w http.ResponseWriter, status int, id []byte, e *wire.Error) {
+func (g *Gateway) writeError(w http.ResponseWriter, status int, id []byte, e *wire.Error) {
 	w.Header()["Content-Type"] = g.jsonType
 	w.WriteHeader(status)
 	_, _ = w.Write(wire.AppendError(nil, id, e))
 }
 
-// setLimits writes what the limits of a call leave, and when they are whole
+// setRateLimitHeaders writes what the limits of a call leave, and when they are whole
 // again, in seconds.
-func setLimits(h http.Header, a junctor.Allowance, now time.Time) {
+func setRateLimitHeaders(h http.Header, a junctor.Allowance, now time.Time) {
 	if a.Limit == 0 {
 		return
 	}
@@ -148,15 +148,15 @@ func setLimits(h http.Header, a junctor.Allowance, now time.Time) {
 	h.Set("RateLimit-Reset", strconv.Itoa(int(max(0, a.Reset.Sub(now)+time.Second-1)/time.Second)))
 }
 
-// setRetry writes when to come back, in whole seconds as HTTP wants it.
-func setRetry(h http.Header, d time.Duration) {
+// setRetryAfter writes when to come back, in whole seconds as HTTP wants it.
+func setRetryAfter(h http.Header, d time.Duration) {
 	if d > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((d+time.Second-1)/time.Second)))
 	}
 }
 
-// admit is authenticate for a door of one method; it answers 405 for others.
-func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, method string) *junctor.Principal {
+// authenticateMethod is authenticate for a door of one method; it answers 405 for others.
+func (g *Gateway) authenticateMethod(w http.ResponseWriter, r *http.Request, method string) *junctor.Principal {
 	p := g.authenticate(w, r)
 	if p != nil && r.Method != method {
 		methodNotAllowed(w, method)
@@ -165,14 +165,14 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, method string) *
 	return p
 }
 
-// acting is the principal as the agent that the door names, and itself where it
+// resolveAgent is the principal as the agent that the door names, and itself where it
 // names none. The error is that there is no such agent.
-func (g *Gateway) acting(r *http.Request, p *junctor.Principal) (*junctor.Principal, error) {
+func (g *Gateway) resolveAgent(r *http.Request, p *junctor.Principal) (*junctor.Principal, error) {
 	name := r.PathValue("agent")
 	if name == "" {
 		return p, nil
 	}
-	as, err := g.o.Catalog.Snapshot().For(p.Tenant).Acting(p, name)
+	as, err := g.options.Catalog.Snapshot().For(p.Tenant).Acting(p, name)
 	if err != nil {
 		door := junctor.DoorMCP
 		switch {
@@ -181,14 +181,14 @@ func (g *Gateway) acting(r *http.Request, p *junctor.Principal) (*junctor.Princi
 		case r.URL.Path != "/mcp/a/"+name:
 			door = junctor.DoorPlain
 		}
-		g.turnAway(r, p, door, junctor.KindAgent, name, err)
+		g.recordRefusal(r, p, door, junctor.KindAgent, name, err)
 	}
 	return as, err
 }
 
-// turnAway records who posted to a door that is not there for them.
-func (g *Gateway) turnAway(r *http.Request, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, err error) {
+// recordRefusal records who posted to a door that is not there for them.
+func (g *Gateway) recordRefusal(r *http.Request, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, err error) {
 	if r.Method == http.MethodPost {
-		_ = g.o.Pipeline.Refuse(r.Context(), p, door, kind, name, err)
+		_ = g.options.Pipeline.Refuse(r.Context(), p, door, kind, name, err)
 	}
 }

@@ -27,8 +27,8 @@ type Bridge func(Endpoint) (b catalog.Backend, done func(), err error)
 
 // Bounds of timeout_ms.
 const (
-	callTimeout    = 30 * time.Second
-	maxCallTimeout = 300 * time.Second
+	defaultCallTimeout = 30 * time.Second
+	maxCallTimeout     = 300 * time.Second
 )
 
 // bridgeCall is what the body of POST /mcp/call asks for.
@@ -46,44 +46,44 @@ type bridgeCall struct {
 func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		g.callFailed(w, http.StatusMethodNotAllowed, "this door takes POST")
+		g.writeCallError(w, http.StatusMethodNotAllowed, "this door takes POST")
 		return
 	}
-	p, err := g.o.Authenticate(basicKey(r))
+	p, err := g.options.Authenticate(withBasicKey(r))
 	if err != nil {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="junctor"`)
-		g.callFailed(w, http.StatusUnauthorized, junctor.AsError(err).Message)
+		g.writeCallError(w, http.StatusUnauthorized, junctor.AsError(err).Message)
 		return
 	}
-	if p, err = g.acting(r, p); err != nil {
-		g.callFailed(w, http.StatusNotFound, junctor.AsError(err).Message)
+	if p, err = g.resolveAgent(r, p); err != nil {
+		g.writeCallError(w, http.StatusNotFound, junctor.AsError(err).Message)
 		return
 	}
-	in, refused := g.take(w, r, p)
+	in, refused := g.tryReadBody(w, r, p)
 	if refused != nil {
-		g.callFailed(w, http.StatusBadRequest, refused.wire.Message)
+		g.writeCallError(w, http.StatusBadRequest, refused.rpcError.Message)
 		return
 	}
-	defer g.release(in)
-	call, err := readCall(in.body)
+	defer g.releaseMessage(in)
+	call, err := parseBridgeCall(in.body)
 	if err != nil {
-		g.callFailed(w, http.StatusBadRequest, junctor.AsError(err).Message)
+		g.writeCallError(w, http.StatusBadRequest, junctor.AsError(err).Message)
 		return
 	}
-	body, status, allowance, err := g.bridge(r.Context(), p, call)
-	setLimits(w.Header(), allowance, g.o.Now())
+	body, status, allowance, err := g.runBridgeCall(r.Context(), p, call)
+	setRateLimitHeaders(w.Header(), allowance, g.options.Now())
 	if err != nil {
 		e := junctor.AsError(err)
-		setRetry(w.Header(), e.RetryAfter)
-		g.callFailed(w, status, e.Message)
+		setRetryAfter(w.Header(), e.RetryAfter)
+		g.writeCallError(w, status, e.Message)
 		return
 	}
-	(&reply{g: g, w: w}).finishParts([]byte(`{"success":true,"result":`), body)
+	(&postResponse{gateway: g, w: w}).writeFinalParts([]byte(`{"success":true,"result":`), body)
 }
 
-// bridge runs the call through the pipeline. The status is that of an error; left
+// runBridgeCall runs the call through the pipeline. The status is that of an error; left
 // is what the caller's limits leave.
-func (g *Gateway) bridge(ctx context.Context, p *junctor.Principal, call *bridgeCall) (body []byte, status int, left junctor.Allowance, err error) {
+func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call *bridgeCall) (body []byte, status int, left junctor.Allowance, err error) {
 	params := wire.AppendString([]byte(`{"name":`), call.tool)
 	params = append(append(append(params, `,"arguments":`...), call.arguments...), '}')
 	op := guard.Op{
@@ -91,44 +91,44 @@ func (g *Gateway) bridge(ctx context.Context, p *junctor.Principal, call *bridge
 		Params: params, Arguments: call.arguments, Caller: catalog.Caller{Protocol: wire.Modern}, Timeout: call.timeout,
 	}
 	if call.server == "" {
-		b, done, err := g.adhoc(call.endpoint)
+		b, done, err := g.connectEndpoint(call.endpoint)
 		if err != nil {
 			return nil, callStatus(err, false), left, err
 		}
 		defer done()
 		op.Adhoc, op.View.Server = b, junctor.AdhocServer
 	}
-	res, err := g.o.Pipeline.Do(ctx, &op, quiet{})
+	res, err := g.options.Pipeline.Do(ctx, &op, discardSink{})
 	left = op.Allowance(err)
 	if err == nil && res.Input {
 		err = junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which needs an MCP client: use /mcp")
 		if state, ok := wire.String(wire.Get(res.Body, "requestState")); ok {
 			op.RequestState, op.HasState = state, true
-			g.o.Pipeline.GiveUp(ctx, &op, err)
+			g.options.Pipeline.GiveUp(ctx, &op, err)
 		}
 		return nil, http.StatusInternalServerError, left, err
 	}
 	return res.Body, callStatus(err, op.Ran), left, err
 }
 
-func (g *Gateway) adhoc(e Endpoint) (catalog.Backend, func(), error) {
-	if g.o.Bridge == nil {
+func (g *Gateway) connectEndpoint(e Endpoint) (catalog.Backend, func(), error) {
+	if g.options.Bridge == nil {
 		return nil, nil, junctor.Errorf(junctor.CodeDenied, `this instance calls registered servers only: write "endpoint":{"server":"<id>"}`)
 	}
-	return g.o.Bridge(e)
+	return g.options.Bridge(e)
 }
 
-// quiet is the sink of a caller that wants the result alone.
-type quiet struct{}
+// discardSink is the sink of a caller that wants the result alone.
+type discardSink struct{}
 
-func (quiet) Progress([]byte)    {}
-func (quiet) Log(string, []byte) {}
+func (discardSink) Progress([]byte)    {}
+func (discardSink) Log(string, []byte) {}
 
 // callStatus is how this door says what kind of error it was: what we refused,
 // or what failed. A call that ran has failed, unless the way to its endpoint is
 // not allowed.
 func callStatus(err error, ran bool) int {
-	if ran && notAllowed(err) {
+	if ran && isEgressDenied(err) {
 		return http.StatusForbidden
 	}
 	switch junctor.CodeOf(err) {
@@ -151,9 +151,9 @@ func callStatus(err error, ran bool) int {
 	return http.StatusInternalServerError
 }
 
-// notAllowed says whether egress refused the way: a backend tells its own
+// isEgressDenied says whether egress refused the way: a backend tells its own
 // errors, and that as their cause.
-func notAllowed(err error) bool {
+func isEgressDenied(err error) bool {
 	for e := junctor.AsError(err); e != nil; {
 		if e.Code == junctor.CodeDenied {
 			return true
@@ -167,15 +167,15 @@ func notAllowed(err error) bool {
 	return false
 }
 
-func (g *Gateway) callFailed(w http.ResponseWriter, status int, message string) {
+func (g *Gateway) writeCallError(w http.ResponseWriter, status int, message string) {
 	w.Header()["Content-Type"] = g.jsonType
 	w.WriteHeader(status)
 	_, _ = w.Write(append(wire.AppendString([]byte(`{"success":false,"error":`), message), '}'))
 }
 
-// basicKey gives a request with the password of HTTP Basic as its bearer token,
+// withBasicKey gives a request with the password of HTTP Basic as its bearer token,
 // since some callers can be given a URL and nothing else.
-func basicKey(r *http.Request) *http.Request {
+func withBasicKey(r *http.Request) *http.Request {
 	_, password, ok := r.BasicAuth()
 	if !ok || len(r.Header["Authorization"]) != 1 {
 		return r
@@ -187,9 +187,9 @@ func basicKey(r *http.Request) *http.Request {
 	return as
 }
 
-// readCall reads the body strictly: members are case-sensitive and stand once. A
+// parseBridgeCall reads the body strictly: members are case-sensitive and stand once. A
 // member that is null counts as absent.
-func readCall(body []byte) (*bridgeCall, error) {
+func parseBridgeCall(body []byte) (*bridgeCall, error) {
 	bad := func(what string) (*bridgeCall, error) {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%s", what)
 	}
@@ -203,7 +203,7 @@ func readCall(body []byte) (*bridgeCall, error) {
 		}
 		return raw
 	}
-	call := &bridgeCall{arguments: []byte("{}"), timeout: callTimeout}
+	call := &bridgeCall{arguments: []byte("{}"), timeout: defaultCallTimeout}
 	var ok bool
 	if call.tool, ok = wire.String(get(body, "tool_name")); !ok || call.tool == "" {
 		return bad("tool_name, the name of the tool, is required")
@@ -236,10 +236,10 @@ func readCall(body []byte) (*bridgeCall, error) {
 		}
 		return call, nil
 	}
-	return call, call.endpoint.read(endpoint, get)
+	return call, call.endpoint.parseMembers(endpoint, get)
 }
 
-func (e *Endpoint) read(raw []byte, get func([]byte, string) []byte) error {
+func (e *Endpoint) parseMembers(raw []byte, get func([]byte, string) []byte) error {
 	e.Transport = junctor.TransportHTTP
 	if t := get(raw, "transport"); t != nil {
 		text, _ := wire.String(t)
