@@ -14,7 +14,7 @@ const maxBatchMessages = 100
 
 // postBatch serves a batch, which only 2025-03-26 has.
 func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inboundMessage) {
-	version := r.Header.Get(headerVersion)
+	version := r.Header.Get(wire.HeaderProtocolVersion)
 	if version != "" && !wire.HasBatches(version) {
 		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this protocol version; send one message at a time"})
 		return

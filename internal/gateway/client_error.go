@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -152,43 +151,5 @@ func setRateLimitHeaders(h http.Header, a junctor.Allowance, now time.Time) {
 func setRetryAfter(h http.Header, d time.Duration) {
 	if d > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((d+time.Second-1)/time.Second)))
-	}
-}
-
-// authenticateMethod is authenticate for a door of one method; it answers 405 for others.
-func (g *Gateway) authenticateMethod(w http.ResponseWriter, r *http.Request, method string) *junctor.Principal {
-	p := g.authenticate(w, r)
-	if p != nil && r.Method != method {
-		methodNotAllowed(w, method)
-		return nil
-	}
-	return p
-}
-
-// resolveAgent is the principal as the agent that the door names, and itself where it
-// names none. The error is that there is no such agent.
-func (g *Gateway) resolveAgent(r *http.Request, p *junctor.Principal) (*junctor.Principal, error) {
-	name := r.PathValue("agent")
-	if name == "" {
-		return p, nil
-	}
-	as, err := g.options.Catalog.Snapshot().For(p.Tenant).Acting(p, name)
-	if err != nil {
-		door := junctor.DoorMCP
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/call"):
-			door = junctor.DoorCall
-		case r.URL.Path != "/mcp/a/"+name:
-			door = junctor.DoorPlain
-		}
-		g.recordRefusal(r, p, door, junctor.KindAgent, name, err)
-	}
-	return as, err
-}
-
-// recordRefusal records who posted to a door that is not there for them.
-func (g *Gateway) recordRefusal(r *http.Request, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, err error) {
-	if r.Method == http.MethodPost {
-		_ = g.options.Pipeline.Refuse(r.Context(), p, door, kind, name, err)
 	}
 }

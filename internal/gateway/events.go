@@ -24,7 +24,7 @@ func (g *Gateway) serveEvents(w http.ResponseWriter, r *http.Request, p *junctor
 	if s == nil {
 		return
 	}
-	last := r.Header.Get(headerResume)
+	last := r.Header.Get(wire.HeaderLastEventID)
 	id, num, ok := parseEventID(last)
 	if ok && s.findStream(id) == nil && g.forwardRequest(w, r, g.replicaOfStream(id), nil) {
 		return

@@ -51,13 +51,13 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 // can be asked anything in it, and nothing of it stays. Without a header its version
 // is the one that the specification assumes.
 func (g *Gateway) transientSession(r *http.Request, m *wire.Message) *session {
-	if m.Kind != wire.Request || len(r.Header[headerSession]) > 0 {
+	if m.Kind != wire.Request || len(r.Header[wire.HeaderSessionID]) > 0 {
 		return nil
 	}
 	switch m.Method {
 	case wire.MethodToolsList, wire.MethodToolsCall, wire.MethodResourcesList, wire.MethodResourcesTemplatesList, wire.MethodResourcesRead,
 		wire.MethodPromptsList, wire.MethodPromptsGet, wire.MethodCompletionComplete:
-		return newSession(g.newBootID(), cmp.Or(r.Header.Get(headerVersion), wire.V20250326), nil, nil)
+		return newSession(g.newBootID(), cmp.Or(r.Header.Get(wire.HeaderProtocolVersion), wire.V20250326), nil, nil)
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (g *Gateway) transientSession(r *http.Request, m *wire.Message) *session {
 // checkLegacyVersion holds the version header of a legacy request, which may be
 // absent, to those that are spoken; it answers 400 for others.
 func (g *Gateway) checkLegacyVersion(w http.ResponseWriter, r *http.Request, id []byte) bool {
-	v := r.Header.Get(headerVersion)
+	v := r.Header.Get(wire.HeaderProtocolVersion)
 	if v == "" || slices.Contains(wire.LegacyVersions(), v) {
 		return true
 	}
@@ -92,7 +92,7 @@ func (g *Gateway) serveInitialize(w http.ResponseWriter, r *http.Request, p *jun
 		return
 	}
 	x := g.newLegacyExchange(p, junctor.DoorMCP, view, m, s)
-	w.Header().Set(headerSession, s.sealedID)
+	w.Header().Set(wire.HeaderSessionID, s.sealedID)
 	rep.writeFinal(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(x.capabilitiesJSON())))
 }
 

@@ -127,9 +127,9 @@ func (g *Gateway) newBootID() string {
 // ended, expired, or somebody else's: all the same to the client. Where nobody can
 // tell just now it answers 503: a client that is told 404 gives its session up.
 func (g *Gateway) findSession(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, id []byte) *session {
-	text := r.Header.Get(headerSession)
+	text := r.Header.Get(wire.HeaderSessionID)
 	if text == "" {
-		g.writeError(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: headerSession + " is missing: send initialize first, and then the id it answered with"})
+		g.writeError(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: wire.HeaderSessionID + " is missing: send initialize first, and then the id it answered with"})
 		return nil
 	}
 	s := g.sessions.get(text)

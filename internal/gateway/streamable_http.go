@@ -8,14 +8,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Headers of Streamable HTTP, in the form that net/http keeps them.
-const (
-	headerVersion = "Mcp-Protocol-Version"
-	headerSession = "Mcp-Session-Id"
-	headerMethod  = "Mcp-Method"
-	headerResume  = "Last-Event-Id"
-)
-
 // serveMCP is Streamable HTTP of both eras on one path: all servers joined, or
 // the one that the path names.
 func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +33,7 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 		g.servePost(w, r, p, view)
 	case http.MethodGet, http.MethodDelete:
 		switch {
-		case wire.IsModern(r.Header.Get(headerVersion)):
+		case wire.IsModern(r.Header.Get(wire.HeaderProtocolVersion)):
 			methodNotAllowed(w, "POST") // sessions and their streams are of the other era
 		case !g.checkLegacyVersion(w, r, nil):
 		case r.Method == http.MethodGet:
@@ -69,7 +61,7 @@ func (g *Gateway) servePost(w http.ResponseWriter, r *http.Request, p *junctor.P
 	if in == nil {
 		return
 	}
-	version := r.Header.Get(headerVersion)
+	version := r.Header.Get(wire.HeaderProtocolVersion)
 	if wire.IsBatch(in.body) {
 		g.postBatch(w, r, p, view, in)
 		g.releaseMessage(in)
@@ -95,5 +87,5 @@ func (g *Gateway) servePost(w http.ResponseWriter, r *http.Request, p *junctor.P
 // header says otherwise.
 func isModern(version string, h http.Header, m *wire.Message) bool {
 	return m.HasMetaVersion || m.Method == wire.MethodServerDiscover || wire.IsModern(version) ||
-		version == "" && h.Get(headerMethod) != ""
+		version == "" && h.Get(wire.HeaderMethod) != ""
 }
