@@ -9,7 +9,6 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -167,9 +166,7 @@ func (x *exchange) answerLegacy(ctx context.Context, dst []byte) (message []byte
 	if long == nil {
 		return head
 	}
-	message = append(append(slices.Grow(head, len(long)+1), long...), '}')
-	x.gateway.options.Bytes.Count(limit.PartyOf(x.principal), message)
-	return message
+	return x.gateway.joinParts(x.principal, head, long)
 }
 
 // answerLegacyParts is answerLegacy, but does not copy a long result: that is long,

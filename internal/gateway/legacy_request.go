@@ -2,11 +2,9 @@ package gateway
 
 import (
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/brief"
-	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -68,8 +66,7 @@ func (g *Gateway) serveLegacyRequest(w http.ResponseWriter, r *http.Request, x *
 		return
 	}
 	if long != nil {
-		message = append(append(slices.Grow(message, len(long)+1), long...), '}')
-		g.options.Bytes.Count(limit.PartyOf(x.principal), message)
+		message = g.joinParts(x.principal, message, long)
 	}
 	in.response = nil // the stream keeps it
 	v.stream.finishWith(message)

@@ -7,7 +7,6 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -33,9 +32,7 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 			if long == nil {
 				return answer
 			}
-			answer = append(append(slices.Grow(answer, len(long)+1), long...), '}')
-			g.options.Bytes.Count(limit.PartyOf(p), answer)
-			return answer
+			return g.joinParts(p, answer, long)
 		})
 		return
 	}

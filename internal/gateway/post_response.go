@@ -3,9 +3,12 @@ package gateway
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -196,6 +199,14 @@ func (r *postResponse) writeEventParts(parts [][]byte) {
 	}
 	_, _ = r.w.Write([]byte("\n\n"))
 	_ = http.NewResponseController(r.w).Flush()
+}
+
+// joinParts copies a response that was left in parts into one message: head, long and a
+// closing brace. It counts the copy for its party.
+func (g *Gateway) joinParts(p *junctor.Principal, head, long []byte) []byte {
+	message := append(append(slices.Grow(head, len(long)+1), long...), '}')
+	g.options.Bytes.Count(limit.PartyOf(p), message)
+	return message
 }
 
 // startEventStream sends the head of an event stream.
