@@ -8,10 +8,13 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// authenticate names the principal, or answers 401. On a door that names an
-// agent the principal is that agent, or may act as it, or hears 404. Who shows a
-// token that can do nothing here is sent back for another.
+// authenticate returns the principal of a request. If there is none, it answers 401 and
+// returns nil. At the endpoint of an agent, the result is the principal acting as that
+// agent; the answer is 404 if it may not. A token without any scope that is valid here is
+// answered with a challenge, so that the client gets another one.
 func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) *junctor.Principal {
+	// Without this check such a client would see empty lists and refusals, and never
+	// learn that another token would help.
 	p, err := g.options.Authenticate(r)
 	if err == nil && len(p.Scopes) == 0 && len(p.Could) > 0 {
 		e := junctor.Errorf(junctor.CodeDenied, "the token has no scope that means anything here")
@@ -38,6 +41,8 @@ func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) *junctor.
 	return nil
 }
 
+// challengeHeader returns the WWW-Authenticate header for a request without a valid
+// credential.
 func (g *Gateway) challengeHeader(r *http.Request, err error) string {
 	if g.options.Challenger != nil {
 		if c := g.options.Challenger.Challenge(r, err); c != "" {
@@ -47,8 +52,8 @@ func (g *Gateway) challengeHeader(r *http.Request, err error) string {
 	return `Bearer realm="junctor"`
 }
 
-// setScopeChallenge tells a client whose token lacks a scope which to ask for. It says
-// whether a token would help: then the answer is 403, in both eras.
+// setScopeChallenge tells a client whose token lacks a scope which scope to request. It
+// returns true if another token would help; the status is then 403 in both eras.
 func (g *Gateway) setScopeChallenge(w http.ResponseWriter, r *http.Request, p *junctor.Principal, err error) bool {
 	if g.options.Challenger == nil || p == nil || len(p.Could) == 0 || err == nil {
 		return false
@@ -64,7 +69,8 @@ func (g *Gateway) setScopeChallenge(w http.ResponseWriter, r *http.Request, p *j
 	return c != ""
 }
 
-// authenticateMethod is authenticate for a door of one method; it answers 405 for others.
+// authenticateMethod is authenticate for an endpoint with one HTTP method. It answers 405
+// to other methods.
 func (g *Gateway) authenticateMethod(w http.ResponseWriter, r *http.Request, method string) *junctor.Principal {
 	p := g.authenticate(w, r)
 	if p != nil && r.Method != method {
@@ -74,8 +80,9 @@ func (g *Gateway) authenticateMethod(w http.ResponseWriter, r *http.Request, met
 	return p
 }
 
-// resolveAgent is the principal as the agent that the door names, and itself where it
-// names none. The error is that there is no such agent.
+// resolveAgent returns the principal acting as the agent in the request's path, or p if
+// the path names none. If the agent does not exist, or p may not act as it, the error is
+// not_found and the refusal is recorded.
 func (g *Gateway) resolveAgent(r *http.Request, p *junctor.Principal) (*junctor.Principal, error) {
 	name := r.PathValue("agent")
 	if name == "" {
@@ -95,7 +102,7 @@ func (g *Gateway) resolveAgent(r *http.Request, p *junctor.Principal) (*junctor.
 	return as, err
 }
 
-// recordRefusal records who posted to a door that is not there for them.
+// recordRefusal records a POST to an endpoint that does not exist for this principal.
 func (g *Gateway) recordRefusal(r *http.Request, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, err error) {
 	if r.Method == http.MethodPost {
 		_ = g.options.Pipeline.Refuse(r.Context(), p, door, kind, name, err)

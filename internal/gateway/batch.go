@@ -12,7 +12,7 @@ import (
 // maxBatchMessages bounds how many messages one batch may hold.
 const maxBatchMessages = 100
 
-// postBatch serves a batch, which only 2025-03-26 has.
+// postBatch serves a batch. Only version 2025-03-26 has batches.
 func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inboundMessage) {
 	version := r.Header.Get(wire.HeaderProtocolVersion)
 	if version != "" && !wire.HasBatches(version) {
@@ -31,12 +31,14 @@ func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.P
 	g.serveBatch(w, http.StatusBadRequest, in.body, func(m *wire.Message) []byte { return g.answerBatchMessage(ctx, p, junctor.DoorMCP, view, s, m) })
 }
 
-// answerBatchMessage handles one message of a legacy batch.
+// answerBatchMessage handles one message of a legacy batch. It returns nil if the message
+// has no response.
 func (g *Gateway) answerBatchMessage(ctx context.Context, p *junctor.Principal, door junctor.Door, view catalog.View, s *session, m *wire.Message) []byte {
 	if m.Kind != wire.Request {
 		g.handleOneWay(ctx, p, s, m)
 		return nil
 	}
+	// The specification forbids it, since the other messages would need its session.
 	if m.Method == wire.MethodInitialize {
 		return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "initialize must not be part of a batch"})
 	}
@@ -44,7 +46,7 @@ func (g *Gateway) answerBatchMessage(ctx context.Context, p *junctor.Principal, 
 	return message
 }
 
-// serveBatch answers a batch over HTTP. bad is the status of one that is none.
+// serveBatch answers a batch over HTTP. bad is the status for an invalid batch.
 func (g *Gateway) serveBatch(w http.ResponseWriter, bad int, body []byte, handle func(*wire.Message) []byte) {
 	answer, err := answerBatch(body, handle)
 	switch {
@@ -57,9 +59,9 @@ func (g *Gateway) serveBatch(w http.ResponseWriter, bad int, body []byte, handle
 	}
 }
 
-// answerBatch answers the messages of a batch one after the other, each by what
-// handle gives for it (nil for no answer), and all of them as one array; nil
-// when none has an answer.
+// answerBatch answers the messages of a batch one after the other. handle returns the
+// response to a message, or nil if it has none. The result is an array of all responses,
+// or nil if there are none.
 func answerBatch(body []byte, handle func(*wire.Message) []byte) ([]byte, error) {
 	messages, errs, err := wire.ParseBatch(body)
 	if err == nil && len(messages) > maxBatchMessages {

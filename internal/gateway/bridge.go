@@ -14,35 +14,36 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Endpoint is where a caller of the bridge wants a tool called, when that is no
-// registered server.
+// Endpoint is an MCP server that a bridge call names by its address, because it is not
+// registered.
 type Endpoint struct {
 	URL       string
 	Transport junctor.Transport
-	Header    http.Header // sent to it and kept nowhere
+	Header    http.Header // sent to the endpoint, stored nowhere
 }
 
-// Bridge makes a backend of an endpoint for one call; done gives it back.
+// Bridge makes a backend for one call to an endpoint. The caller must call done after the
+// call.
 type Bridge func(Endpoint) (b catalog.Backend, done func(), err error)
 
-// Bounds of timeout_ms.
+// Default and maximum of timeout_ms.
 const (
 	defaultCallTimeout = 30 * time.Second
 	maxCallTimeout     = 300 * time.Second
 )
 
-// bridgeCall is what the body of POST /mcp/call asks for.
+// bridgeCall is the parsed body of POST /mcp/call.
 type bridgeCall struct {
-	server    string // a registered one; "" with an endpoint
+	server    string // id of a registered server; "" with an endpoint
 	endpoint  Endpoint
 	tool      string
 	arguments []byte
 	timeout   time.Duration
 }
 
-// serveCall is POST /mcp/call: one tool call as plain JSON, on a registered
-// server or on an endpoint that the request names. Every answer says success; a
-// refusal of our own is a 4xx, a call that failed is 500.
+// serveCall serves POST /mcp/call: one tool call as plain JSON, on a registered server or
+// on an endpoint that the request names. Every response has the member success. A refusal
+// of ours has a status of 4xx, and a call that failed has 500.
 func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -81,8 +82,9 @@ func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 	(&postResponse{gateway: g, w: w}).writeFinalParts([]byte(`{"success":true,"result":`), body)
 }
 
-// runBridgeCall runs the call through the pipeline. The status is that of an error; left
-// is what the caller's limits leave.
+// runBridgeCall runs the call through the pipeline. status is that of the error, and left
+// is the remaining allowance of the caller. A tool that asks for input fails, because
+// this endpoint cannot ask its client.
 func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call *bridgeCall) (body []byte, status int, left junctor.Allowance, err error) {
 	params := wire.AppendString([]byte(`{"name":`), call.tool)
 	params = append(append(append(params, `,"arguments":`...), call.arguments...), '}')
@@ -90,6 +92,8 @@ func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call 
 		Principal: p, Door: junctor.DoorCall, View: catalog.View{Server: call.server}, Kind: junctor.KindTool, Name: call.tool,
 		Params: params, Arguments: call.arguments, Caller: catalog.Caller{Protocol: wire.Modern}, Timeout: call.timeout,
 	}
+	// An endpoint that is not registered runs as the server junctor.AdhocServer. The
+	// guard requires a scope of its own for it.
 	if call.server == "" {
 		b, done, err := g.connectEndpoint(call.endpoint)
 		if err != nil {
@@ -101,6 +105,7 @@ func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call 
 	res, err := g.options.Pipeline.Do(ctx, &op, discardSink{})
 	left = op.Allowance(err)
 	if err == nil && res.Input {
+		// End the call now, so that its record does not stay open until it lapses.
 		err = junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which needs an MCP client: use /mcp")
 		if state, ok := wire.String(wire.Get(res.Body, "requestState")); ok {
 			op.RequestState, op.HasState = state, true
@@ -111,6 +116,8 @@ func (g *Gateway) runBridgeCall(ctx context.Context, p *junctor.Principal, call 
 	return res.Body, callStatus(err, op.Ran), left, err
 }
 
+// connectEndpoint makes a backend for an endpoint, if this instance allows endpoints that
+// are not registered.
 func (g *Gateway) connectEndpoint(e Endpoint) (catalog.Backend, func(), error) {
 	if g.options.Bridge == nil {
 		return nil, nil, junctor.Errorf(junctor.CodeDenied, `this instance calls registered servers only: write "endpoint":{"server":"<id>"}`)
@@ -118,15 +125,14 @@ func (g *Gateway) connectEndpoint(e Endpoint) (catalog.Backend, func(), error) {
 	return g.options.Bridge(e)
 }
 
-// discardSink is the sink of a caller that wants the result alone.
+// discardSink is the catalog.Sink of a caller that receives nothing but the result.
 type discardSink struct{}
 
 func (discardSink) Progress([]byte)    {}
 func (discardSink) Log(string, []byte) {}
 
-// callStatus is how this door says what kind of error it was: what we refused,
-// or what failed. A call that ran has failed, unless the way to its endpoint is
-// not allowed.
+// callStatus returns the HTTP status for an error: 4xx if we refused the call, and 500 if
+// it failed. A call that ran has failed, unless the egress rules denied its connection.
 func callStatus(err error, ran bool) int {
 	if ran && isEgressDenied(err) {
 		return http.StatusForbidden
@@ -134,6 +140,8 @@ func callStatus(err error, ran bool) int {
 	switch junctor.CodeOf(err) {
 	case junctor.CodeDenied:
 		return http.StatusForbidden
+	// The codes below can also come from the server. Then the call has failed, and
+	// the caller cannot fix it by changing its request.
 	case junctor.CodeUnauthenticated:
 		if !ran {
 			return http.StatusUnauthorized
@@ -151,8 +159,8 @@ func callStatus(err error, ran bool) int {
 	return http.StatusInternalServerError
 }
 
-// isEgressDenied says whether egress refused the way: a backend tells its own
-// errors, and that as their cause.
+// isEgressDenied reports whether package egress denied the connection. A backend wraps
+// that error as the cause of its own.
 func isEgressDenied(err error) bool {
 	for e := junctor.AsError(err); e != nil; {
 		if e.Code == junctor.CodeDenied {
@@ -167,19 +175,21 @@ func isEgressDenied(err error) bool {
 	return false
 }
 
+// writeCallError answers with an error in the form of this endpoint.
 func (g *Gateway) writeCallError(w http.ResponseWriter, status int, message string) {
 	w.Header()["Content-Type"] = g.jsonType
 	w.WriteHeader(status)
 	_, _ = w.Write(append(wire.AppendString([]byte(`{"success":false,"error":`), message), '}'))
 }
 
-// withBasicKey gives a request with the password of HTTP Basic as its bearer token,
-// since some callers can be given a URL and nothing else.
+// withBasicKey returns a request with the password of HTTP Basic as its bearer token, for
+// callers that can be configured with a URL only.
 func withBasicKey(r *http.Request) *http.Request {
 	_, password, ok := r.BasicAuth()
 	if !ok || len(r.Header["Authorization"]) != 1 {
 		return r
 	}
+	// Copy the request: the original header must not change under net/http.
 	as := new(http.Request)
 	*as = *r
 	as.Header = r.Header.Clone()
@@ -187,8 +197,9 @@ func withBasicKey(r *http.Request) *http.Request {
 	return as
 }
 
-// parseBridgeCall reads the body strictly: members are case-sensitive and stand once. A
-// member that is null counts as absent.
+// parseBridgeCall reads the body strictly: names are case-sensitive and may occur once. A
+// member that is null counts as absent. A command is refused: a caller must not be able
+// to start processes.
 func parseBridgeCall(body []byte) (*bridgeCall, error) {
 	bad := func(what string) (*bridgeCall, error) {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%s", what)
@@ -239,6 +250,8 @@ func parseBridgeCall(body []byte) (*bridgeCall, error) {
 	return call, call.endpoint.parseMembers(endpoint, get)
 }
 
+// parseMembers reads the members of the endpoint object and checks them like those of a
+// registered server. get returns nil for members that are absent or null.
 func (e *Endpoint) parseMembers(raw []byte, get func([]byte, string) []byte) error {
 	e.Transport = junctor.TransportHTTP
 	if t := get(raw, "transport"); t != nil {
@@ -261,6 +274,7 @@ func (e *Endpoint) parseMembers(raw []byte, get func([]byte, string) []byte) err
 	if headers != nil && headers[0] != '{' {
 		return junctor.Errorf(junctor.CodeInvalid, "endpoint.headers must be an object")
 	}
+	// A line break in a value would let the caller add headers of its own.
 	conn := junctor.Connection{Transport: e.Transport, URL: e.URL, Headers: map[string]string{}}
 	for key, value := range wire.Members(headers) {
 		text, ok := wire.String(value)

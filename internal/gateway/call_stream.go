@@ -8,9 +8,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// callStream speaks for a legacy call while that runs: it serves the stream of the call
-// from another goroutine once something is sent on it, or the call takes long. Most
-// calls have nothing to say but their answer.
+// callStream serves the event stream of a legacy call while the call runs. It starts to
+// write the stream, in another goroutine, when the first message is sent or the call
+// takes long. Most calls send nothing but their response, which then goes out as plain
+// JSON without this goroutine.
 type callStream struct {
 	gateway  *Gateway
 	w        http.ResponseWriter
@@ -18,13 +19,13 @@ type callStream struct {
 	exchange *exchange
 	stream   *stream
 
-	openTimer *time.Timer // a client should not wait longer than this without a sign
+	openTimer *time.Timer // opens the stream of a quiet call, so that the client sees a sign of life
 	mu        sync.Mutex
-	callEnded bool          // the call has ended: nothing is begun any more
-	served    chan struct{} // closed when the stream was served; nil where that was not begun
+	callEnded bool          // the stream is not opened any more
+	served    chan struct{} // closed after the stream was written; nil if it was not opened
 }
 
-// newCallStream gives the call of an exchange its stream.
+// newCallStream gives the call of an exchange its stream. The caller must call endCall.
 func (g *Gateway) newCallStream(w http.ResponseWriter, r *http.Request, x *exchange) *callStream {
 	v := &callStream{gateway: g, w: w, r: r, exchange: x}
 	v.stream = x.session.newPostStream(g.options.Now, v.openResponse)
@@ -33,7 +34,7 @@ func (g *Gateway) newCallStream(w http.ResponseWriter, r *http.Request, x *excha
 	return v
 }
 
-// openResponse makes the answer a stream, unless it is one or the call has ended.
+// openResponse makes the HTTP response a stream, unless it is one or the call has ended.
 func (v *callStream) openResponse() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -45,16 +46,18 @@ func (v *callStream) openResponse() {
 		defer close(served)
 		v.writeResponse()
 	})
-	if begun { // else all is stopping, and the answer is the one thing that is still said
+	if begun { // otherwise the gateway is closing, and only the response is still sent
 		v.served = served
 	}
 }
 
-// writeResponse writes the stream to the answer of its POST.
+// writeResponse writes the stream to the response of its POST. It returns when the stream
+// ends, or earlier if the client is told to poll.
 func (v *callStream) writeResponse() {
 	s := v.exchange.session
 	polls := s.version >= wire.V20251125
 	s.keepStream(v.stream)
+	// From here on the client may come back to any replica.
 	v.gateway.copyStream(s, v.stream, v.exchange.message.ID)
 	v.gateway.startEventStream(v.w)
 	if polls {
@@ -66,8 +69,8 @@ func (v *callStream) writeResponse() {
 	}
 }
 
-// endCall says that the call has ended, and whether nothing was said before: the answer
-// of the POST is the caller's then.
+// endCall says that the call has ended. It returns true if the stream was not opened; the
+// caller must then write the response of the POST.
 func (v *callStream) endCall() (silent bool) {
 	v.openTimer.Stop()
 	v.mu.Lock()
@@ -76,7 +79,7 @@ func (v *callStream) endCall() (silent bool) {
 	return v.served == nil
 }
 
-// awaitServed comes back when the stream, which has ended, was served to its end.
+// awaitServed returns after the stream, which has ended, was written completely.
 func (v *callStream) awaitServed() {
 	if v.served == nil {
 		v.writeResponse()
@@ -85,8 +88,9 @@ func (v *callStream) awaitServed() {
 	<-v.served
 }
 
-// endResponse ends an answer whose handler still works on what the client will come back
-// for. Over HTTP/2 it stays open until then.
+// endResponse ends an HTTP response while its handler still runs, so that the client can
+// reconnect and resume the stream. Over HTTP/2 the response stays open until the handler
+// returns.
 func endResponse(w http.ResponseWriter, r *http.Request) {
 	if own, ok := w.(interface{ HangUp() }); ok {
 		own.HangUp()

@@ -10,8 +10,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// JSON-RPC codes of our own, outside the ranges that JSON-RPC and MCP keep for
-// themselves. data.code names the reason in words.
+// JSON-RPC codes of our own, outside the ranges that JSON-RPC and MCP reserve.
+// data.code has the reason as a word.
 const (
 	codeDenied      = -31001
 	codeLimited     = -31002
@@ -24,16 +24,16 @@ const (
 	codeTooLarge    = -31009
 )
 
-// clientError is an error on its way out of an MCP door: what the body says, and what
-// HTTP says where the era lets it.
+// clientError is an error as a client receives it: the JSON-RPC error for the body, and
+// the HTTP status for the modern era.
 type clientError struct {
 	rpcError   *wire.Error
-	status     int // in the modern era
+	status     int // modern era only; the legacy era answers 200
 	retryAfter time.Duration
 }
 
-// toClientError maps every error that can reach a door. uri is that of a resource that
-// was asked for: modern clients get it back when it is not there.
+// toClientError maps any error to that of a client. uri is that of the requested
+// resource, which the error repeats if it was not found; "" for other requests.
 func toClientError(err error, modern bool, uri string) clientError {
 	if w, ok := errors.AsType[*wire.Error](err); ok {
 		return clientError{rpcError: w, status: wireStatus(w.Code)}
@@ -52,16 +52,19 @@ func toClientError(err error, modern bool, uri string) clientError {
 			f.rpcError.Code = wire.CodeResourceNotFound
 		}
 		f.rpcError.Data = append(wire.AppendString([]byte(`{"uri":`), uri), '}')
-	case code == wire.CodeInternal:
+	case code == wire.CodeInternal: // details stay in the log
 	default:
 		f.rpcError.Data = errorData(e)
 	}
 	return f
 }
 
+// errorData returns the data member of an error: the code, when to retry, the limit that
+// was reached, and violations of the input schema.
 func errorData(e *junctor.Error) []byte {
 	d := wire.AppendString([]byte(`{"code":`), string(e.Code))
 	if e.RetryAfter > 0 {
+		// Rounded up: a client that comes back too early is refused again.
 		d = strconv.AppendInt(append(d, `,"retryAfterMs":`...), e.RetryAfter.Milliseconds()+1, 10)
 	}
 	if a := e.Allowance; a != nil {
@@ -84,15 +87,15 @@ func errorData(e *junctor.Error) []byte {
 	return append(d, '}')
 }
 
-// mapErrorCode is the one table from our codes to those of this edge: the JSON-RPC
-// code, and the HTTP status in the modern era (the legacy era says 200).
+// mapErrorCode is the only table from our error codes to those of MCP clients: the
+// JSON-RPC code, and the HTTP status in the modern era.
 func mapErrorCode(c junctor.Code) (code, status int) {
 	switch c {
 	case junctor.CodeInvalid, junctor.CodeNotFound:
 		return wire.CodeInvalidParams, http.StatusBadRequest
 	case junctor.CodeUnauthenticated:
-		// It is a server that wants a credential. The caller's own was accepted at
-		// the door: a client that reads 401 would throw that one away.
+		// An upstream server requires a credential. The client's own was accepted.
+		// If the status were 401, the client would discard its valid token.
 		return codeDenied, http.StatusOK
 	case junctor.CodeDenied:
 		return codeDenied, http.StatusForbidden
@@ -117,7 +120,7 @@ func mapErrorCode(c junctor.Code) (code, status int) {
 	return wire.CodeInternal, http.StatusOK
 }
 
-// wireStatus is the HTTP status of a protocol error in the modern era.
+// wireStatus returns the HTTP status of a protocol error in the modern era.
 func wireStatus(code int) int {
 	if code == wire.CodeMethodNotFound {
 		return http.StatusNotFound
@@ -128,16 +131,16 @@ func wireStatus(code int) int {
 	return http.StatusBadRequest
 }
 
-// writeError answers a request that never became a message, by HTTP status and a
-// JSON-RPC error without id.
+// writeError answers with an HTTP status and a JSON-RPC error. A nil id is written as
+// null: the request was never read.
 func (g *Gateway) writeError(w http.ResponseWriter, status int, id []byte, e *wire.Error) {
 	w.Header()["Content-Type"] = g.jsonType
 	w.WriteHeader(status)
 	_, _ = w.Write(wire.AppendError(nil, id, e))
 }
 
-// setRateLimitHeaders writes what the limits of a call leave, and when they are whole
-// again, in seconds.
+// setRateLimitHeaders writes the remaining allowance of a caller, and in how many seconds
+// it is full again. It writes nothing if no limit applies.
 func setRateLimitHeaders(h http.Header, a junctor.Allowance, now time.Time) {
 	if a.Limit == 0 {
 		return
@@ -147,7 +150,7 @@ func setRateLimitHeaders(h http.Header, a junctor.Allowance, now time.Time) {
 	h.Set("RateLimit-Reset", strconv.Itoa(int(max(0, a.Reset.Sub(now)+time.Second-1)/time.Second)))
 }
 
-// setRetryAfter writes when to come back, in whole seconds as HTTP wants it.
+// setRetryAfter writes Retry-After in whole seconds, rounded up.
 func setRetryAfter(h http.Header, d time.Duration) {
 	if d > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((d+time.Second-1)/time.Second)))

@@ -11,35 +11,39 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// maxConnCalls bounds how many requests of one connection run at a time; the
-// next message is read when one has ended.
+// maxConnCalls bounds how many requests of one connection run at a time. The next message
+// is read when one of them has ended.
 const maxConnCalls = 128
 
-// duplexConn is one client on a connection that carries messages both ways: stdio, and
-// the two halves of HTTP+SSE. Its session ends with it. Requests of both eras
-// may come over it.
+// duplexConn is one client on a connection that carries messages in both directions:
+// stdio, or the two halves of HTTP+SSE. Its session ends with it. Requests of both eras
+// may arrive on it.
 type duplexConn struct {
-	gateway    *Gateway
-	principal  *junctor.Principal // as it was when the pipe was opened; each message comes with who it is by then
+	gateway *Gateway
+	// principal is the principal that opened the connection. Each message is handled with
+	// the principal as it is by then.
+	principal  *junctor.Principal
 	entryPoint junctor.Door
 	view       catalog.View
 	write      func(message []byte) error
 
 	ctx         context.Context
 	cancel      context.CancelFunc
-	callSlots   chan struct{}
-	listenCount atomic.Int32 // of the requests that run: those that only listen
+	callSlots   chan struct{} // one element per running request
+	listenCount atomic.Int32  // running requests that are subscriptions/listen
 	background  *backgroundWork
 	session     *session
-	notifyOnce  sync.Once
+	notifyOnce  sync.Once // starts notifications at the first notifications/initialized
 
 	writeMu sync.Mutex // one message at a time
-	closed  bool       // under out: nothing may be written any more
+	closed  bool       // guarded by writeMu: nothing may be written any more
 
 	mu          sync.Mutex
-	initialized bool // initialize has been answered
+	initialized bool // guarded by mu: initialize has been answered
 }
 
+// newDuplexConn makes a connection for a client of p. write sends one message; calls of
+// it do not overlap. The caller must call close.
 func (g *Gateway) newDuplexConn(ctx context.Context, p *junctor.Principal, door junctor.Door, write func([]byte) error) *duplexConn {
 	c := &duplexConn{gateway: g, principal: p, entryPoint: door, write: write, callSlots: make(chan struct{}, maxConnCalls), background: newBackgroundWork(g.options.Logger), session: newSession(g.newBootID(), wire.LatestLegacy, nil, nil)}
 	c.session.id = g.options.NewID()
@@ -47,19 +51,20 @@ func (g *Gateway) newDuplexConn(ctx context.Context, p *junctor.Principal, door 
 	return c
 }
 
-// close cancels what runs and waits for it. Nothing is written afterwards.
+// close cancels all requests and waits for them, for a bounded time. Nothing is written
+// afterwards.
 func (c *duplexConn) close() {
 	c.cancel()
 	c.session.close()
 	c.background.stopWithin(closeWait)
 	c.writeMu.Lock()
-	c.closed = true
+	c.closed = true // a request that ignored its cancellation writes nothing any more
 	c.writeMu.Unlock()
 	c.gateway.notifyEnded(c.principal, c.session)
 }
 
-// awaitCalls lets what runs come to its end, for a while: a client that has said all
-// it had to say may still want the answers.
+// awaitCalls waits, up to limit, until all requests but subscriptions have ended. A
+// client that has closed its sending half may still wait for the responses.
 func (c *duplexConn) awaitCalls(limit time.Duration) {
 	late := time.NewTimer(limit)
 	defer late.Stop()
@@ -76,7 +81,7 @@ func (c *duplexConn) awaitCalls(limit time.Duration) {
 	}
 }
 
-// sendMessage writes one message; a client that does not take it ends the connection.
+// sendMessage writes one message. If the write fails, the connection ends.
 func (c *duplexConn) sendMessage(message []byte) {
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
@@ -88,6 +93,7 @@ func (c *duplexConn) sendMessage(message []byte) {
 	}
 }
 
+// answerInitialize sets up the session and returns the response to initialize.
 func (c *duplexConn) answerInitialize(m *wire.Message) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +106,7 @@ func (c *duplexConn) answerInitialize(m *wire.Message) []byte {
 	return wire.AppendResult(nil, m.ID, x.initializeResult(x.capabilitiesJSON()))
 }
 
-// startNotifications sends list changes and updates from now on.
+// startNotifications sends list changes and resource updates from now on.
 func (c *duplexConn) startNotifications() {
 	x := &exchange{gateway: c.gateway, principal: c.principal, entryPoint: c.entryPoint, session: c.session, sender: c}
 	watch := c.gateway.options.Catalog.Watch()

@@ -8,9 +8,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// handleMessage handles one message of p, who is the pipe's party as it may act now. It
-// returns when the next may be read; requests go on in the background. It keeps
-// no part of body.
+// handleMessage handles one message of p, which is the connection's party with its
+// current rights. It returns when the next message may be read; requests continue in the
+// background. It keeps no part of body.
 func (c *duplexConn) handleMessage(p *junctor.Principal, body []byte) {
 	if wire.IsBatch(body) && c.acceptsBatches() {
 		body = bytes.Clone(body)
@@ -21,6 +21,7 @@ func (c *duplexConn) handleMessage(p *junctor.Principal, body []byte) {
 		})
 		return
 	}
+	// The message points into its body, which the reader reuses.
 	m := &wire.Message{}
 	if err := m.Parse(bytes.Clone(body)); err != nil {
 		c.sendMessage(wire.AppendError(nil, m.ID, toClientError(err, false, "").rpcError))
@@ -36,24 +37,28 @@ func (c *duplexConn) handleMessage(p *junctor.Principal, body []byte) {
 	}
 }
 
+// startRequest runs a request in the background and sends its response. initialize is
+// answered at once, because the following messages depend on it.
 func (c *duplexConn) startRequest(p *junctor.Principal, m *wire.Message) {
 	if m.Method == wire.MethodInitialize {
 		c.sendMessage(c.answerInitialize(m))
 		return
 	}
+	// Register the request before it runs: the next message may already cancel it.
 	ctx, cancel := context.WithCancel(c.ctx)
 	run := c.session.beginCall(m.ID, cancel)
 	c.runInSlot(func() {
 		defer cancel()
 		defer c.session.endCall(m.ID, run)
 		answer := c.gateway.answerRecovering(m.ID, func() []byte { return c.answerRequest(ctx, p, m) })
-		if answer != nil && ctx.Err() == nil { // one who cancelled wants no answer
+		if answer != nil && ctx.Err() == nil { // a cancelled request gets no response
 			c.sendMessage(answer)
 		}
 	})
 }
 
-// runInSlot runs f when there is a slot, unless the pipe closes before.
+// runInSlot runs f in the background when a slot is free. It does not run f if the
+// connection closes before that.
 func (c *duplexConn) runInSlot(f func()) {
 	select {
 	case c.callSlots <- struct{}{}:
@@ -66,7 +71,7 @@ func (c *duplexConn) runInSlot(f func()) {
 	})
 }
 
-// answerBatch answers a batch; nil when nothing in it has an answer.
+// answerBatch answers a batch. It returns nil if no message of it has a response.
 func (c *duplexConn) answerBatch(p *junctor.Principal, body []byte) []byte {
 	answer, err := answerBatch(body, func(m *wire.Message) []byte {
 		return c.gateway.answerBatchMessage(c.ctx, p, c.entryPoint, c.view, c.session, m)
@@ -77,14 +82,15 @@ func (c *duplexConn) answerBatch(p *junctor.Principal, body []byte) []byte {
 	return answer
 }
 
-// acceptsBatches says whether the client's version has batches.
+// acceptsBatches reports whether the negotiated version has batches.
 func (c *duplexConn) acceptsBatches() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.initialized && wire.HasBatches(c.session.version)
 }
 
-// answerRequest runs a request of either era; nil when it has answered already.
+// answerRequest runs a request of either era. It returns nil if the response was sent
+// already.
 func (c *duplexConn) answerRequest(ctx context.Context, p *junctor.Principal, m *wire.Message) []byte {
 	if m.HasMetaVersion || m.Method == wire.MethodServerDiscover {
 		return c.answerModern(ctx, p, m)
@@ -101,6 +107,8 @@ func (c *duplexConn) answerRequest(ctx context.Context, p *junctor.Principal, m 
 	return answer
 }
 
+// answerModern runs a request of the modern era. A subscription occupies its slot until
+// it ends.
 func (c *duplexConn) answerModern(ctx context.Context, p *junctor.Principal, m *wire.Message) []byte {
 	e := checkModernMeta(m)
 	if e == nil {

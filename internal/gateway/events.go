@@ -11,8 +11,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// serveEvents serves GET: the stream of a session's notes, or, with Last-Event-ID,
-// what a client has not seen of a stream that it lost.
+// serveEvents serves GET: the notification stream of a session. With Last-Event-ID it
+// sends the missed events of a stream that was interrupted. If another replica has the
+// stream, that replica answers; if it is unavailable, stored copies are sent.
 func (g *Gateway) serveEvents(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
 	if !slices.ContainsFunc(r.Header["Accept"], func(a string) bool {
 		return strings.Contains(a, "text/event-stream") || strings.Contains(a, "*/*")
@@ -24,6 +25,8 @@ func (g *Gateway) serveEvents(w http.ResponseWriter, r *http.Request, p *junctor
 	if s == nil {
 		return
 	}
+	// The order of the cases below matters: a stream in memory is complete, a replica
+	// that still runs has it in memory, and stored copies may lack events.
 	last := r.Header.Get(wire.HeaderLastEventID)
 	id, num, ok := parseEventID(last)
 	if ok && s.findStream(id) == nil && g.forwardRequest(w, r, g.replicaOfStream(id), nil) {
@@ -36,7 +39,8 @@ func (g *Gateway) serveEvents(w http.ResponseWriter, r *http.Request, p *junctor
 		case ok && lost != nil:
 			st, n = lost, num
 		case ok && strings.HasPrefix(id, "n"):
-			// Notes of another process: what is kept of them, and news.
+			// A notification stream of another replica: send the stored
+			// copies, then continue with the stream of this replica.
 			got, _ := g.loadSent(r, s, id, num)
 			missed = appendReplayed(nil, id, num, got.Messages)
 		case ok && g.serveReplay(w, r, p, s, id, num):
@@ -51,6 +55,7 @@ func (g *Gateway) serveEvents(w http.ResponseWriter, r *http.Request, p *junctor
 		return
 	}
 	defer release()
+	// A client that does not resume receives events from now on.
 	if n < 0 {
 		n = st.lastNumber()
 	}
@@ -65,7 +70,7 @@ func (g *Gateway) serveEvents(w http.ResponseWriter, r *http.Request, p *junctor
 	g.serveStream(w, r.WithContext(ctx), st, n, polls && st != s.notifications)
 }
 
-// findStream finds a stream of the session by its id.
+// findStream returns a stream of the session by its id, or nil.
 func (s *session) findStream(id string) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,15 +80,15 @@ func (s *session) findStream(id string) *stream {
 	return s.streams[id]
 }
 
-// lastNumber is the number of the newest event.
+// lastNumber returns the number of the newest event.
 func (s *stream) lastNumber() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.droppedCount + len(s.events)
 }
 
-// notificationStream gives the session's stream of notes, and starts to fill it at the first
-// call.
+// notificationStream returns the notification stream of a session. The first call creates
+// the stream and starts to fill it.
 func (g *Gateway) notificationStream(p *junctor.Principal, view catalog.View, s *session) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,6 +99,8 @@ func (g *Gateway) notificationStream(p *junctor.Principal, view catalog.View, s 
 		s.stopNotifications = cancel
 		x := &exchange{gateway: g, principal: p, view: view, session: s, sender: s.notifications}
 		watch := g.options.Catalog.Watch()
+		// The session or the gateway may have closed meanwhile. Then nothing would
+		// ever end the watch.
 		if s.closed || !g.background.startWork(func() { x.forwardChanges(ctx, watch) }) {
 			cancel()
 			watch.Stop()
@@ -103,7 +110,7 @@ func (g *Gateway) notificationStream(p *junctor.Principal, view catalog.View, s 
 	return s.notifications
 }
 
-// forwardChanges sends a legacy client the changes that it can see, until ctx ends.
+// forwardChanges sends a legacy client the changes that it may see, until ctx ends.
 func (x *exchange) forwardChanges(ctx context.Context, watch *catalog.Watcher) {
 	defer watch.Stop()
 	tasks := x.newTaskNotifier(ctx, nil)

@@ -10,43 +10,43 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// messageSender takes whole JSON-RPC messages for the client before the answer.
+// messageSender sends whole JSON-RPC messages to the client before the response.
 type messageSender interface{ sendMessage(message []byte) }
 
-// exchange is one request of a client, of either era, through whichever door.
-// It is the sink of its own call.
+// exchange is one request of a client and its response, of either era and from any entry
+// point. It is the catalog.Sink of its own call: it forwards progress and log messages.
 type exchange struct {
 	gateway    *Gateway
 	principal  *junctor.Principal
 	entryPoint junctor.Door
-	view       catalog.View
+	view       catalog.View // the catalog scope of the endpoint
 	message    *wire.Message
-	modern     bool
+	modern     bool // the era of the request
 	caller     catalog.Caller
-	sender     messageSender // nil: nothing can be sent before the answer
+	sender     messageSender // nil: nothing can be sent before the response
 	header     http.Header   // of a modern HTTP request, to compare with the arguments
-	session    *session      // legacy
+	session    *session      // of a legacy client
 
-	callErr   error             // why a legacy call gave no result
-	allowance junctor.Allowance // what the limits of the call leave, once it was judged
+	callErr   error             // the error of a legacy call that has no result
+	allowance junctor.Allowance // remaining allowance after the call was counted
 
-	op           guard.Op // of the call
-	resultBuffer *[]byte  // for its result; nil is new memory
+	op           guard.Op // of the call; a field to save an allocation
+	resultBuffer *[]byte  // for the result of the call; nil allocates
 }
 
-// outcome is the result of an exchange, before its era writes it.
+// outcome is the result of an exchange, before it is written in the form of its era.
 type outcome struct {
 	body       []byte
 	isList     bool // body is a rendered list: shared, perhaps long, and without _meta
-	needsInput bool // input_required
+	needsInput bool // resultType is input_required
 	isTask     bool // the call became a task
 	cacheable  bool // carries ttlMs and cacheScope in the modern era
 	ttlMillis  int64
 	isPublic   bool
 }
 
-// runMethod handles the methods that both eras know. Methods of one era only are
-// handled before it.
+// runMethod handles the methods that both eras share. The caller has handled the methods
+// of its own era.
 func (x *exchange) runMethod(ctx context.Context) (outcome, error) {
 	if x.message.Wrong != "" {
 		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: x.message.Wrong + " has the wrong type or spelling"}
@@ -81,10 +81,12 @@ func (x *exchange) runMethod(ctx context.Context) (outcome, error) {
 	return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown method " + quoteShort(x.message.Method)}
 }
 
+// errMissingParam is the error for a member of params that is required.
 func errMissingParam(what string) error {
 	return &wire.Error{Code: wire.CodeInvalidParams, Message: "params." + what + " is required"}
 }
 
+// quoteShort quotes text of a client for an error message, cut to 64 bytes.
 func quoteShort(s string) string {
 	if len(s) > 64 {
 		s = s[:64]
@@ -92,6 +94,7 @@ func quoteShort(s string) string {
 	return string(wire.AppendString(nil, s))
 }
 
+// listItems answers a list method. Lists have one page, so a cursor is an error.
 func (x *exchange) listItems(kind catalog.ListKind) (outcome, error) {
 	if x.message.HasCursor {
 		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown cursor: this list has one page"}
@@ -103,8 +106,8 @@ func (x *exchange) listItems(kind catalog.ListKind) (outcome, error) {
 	return outcome{body: body, isList: catalog.Whole(body), cacheable: true, ttlMillis: x.listTTL(body)}, nil
 }
 
-// listTTL is how long a client may keep a list: not at all while servers are
-// awaited.
+// listTTL returns how long a client may cache a list, in milliseconds. A list that lacks
+// servers which have not answered yet must not be cached.
 func (x *exchange) listTTL(body []byte) int64 {
 	if !catalog.Whole(body) {
 		return 0
@@ -112,6 +115,7 @@ func (x *exchange) listTTL(body []byte) int64 {
 	return x.gateway.options.ListTTL.Milliseconds()
 }
 
+// completeArgument answers completion/complete.
 func (x *exchange) completeArgument(ctx context.Context) (outcome, error) {
 	kind, _ := wire.String(wire.Get(x.message.Ref, "type"))
 	if x.message.Argument == nil {
@@ -134,6 +138,7 @@ func (x *exchange) completeArgument(ctx context.Context) (outcome, error) {
 	return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "params.ref.type must be ref/prompt or ref/resource"}
 }
 
+// callItem calls a tool, gets a prompt or reads a resource.
 func (x *exchange) callItem(ctx context.Context, kind junctor.Kind, name string) (outcome, error) {
 	op := &x.op
 	*op = guard.Op{Kind: kind, Name: name, Version: x.message.ToolVersion}
@@ -146,7 +151,8 @@ func (x *exchange) callItem(ctx context.Context, kind junctor.Kind, name string)
 	return x.runOperation(ctx, op)
 }
 
-// checkMirroredHeaders compares the arguments that a modern client repeats as headers.
+// checkMirroredHeaders compares the headers in which a modern client repeats arguments
+// with the arguments. The guard calls it once the tool is known to be visible.
 func (x *exchange) checkMirroredHeaders(t *catalog.ToolVersion) error {
 	if len(t.Headers) == 0 {
 		return nil
@@ -157,8 +163,8 @@ func (x *exchange) checkMirroredHeaders(t *catalog.ToolVersion) error {
 	return nil
 }
 
-// runOperation takes an operation through the pipeline; a legacy client is asked here for
-// the input that the operation wants.
+// runOperation fills in op and runs it through the pipeline. If the operation asks for
+// input, a legacy client is asked here, in further rounds.
 func (x *exchange) runOperation(ctx context.Context, op *guard.Op) (outcome, error) {
 	op.Principal, op.Door, op.View = x.principal, x.entryPoint, x.view
 	op.Params, op.Arguments, op.Meta = x.message.Params, x.message.Arguments, x.message.Meta
@@ -175,6 +181,7 @@ func (x *exchange) runOperation(ctx context.Context, op *guard.Op) (outcome, err
 	if err != nil {
 		return x.toolErrorOutcome(op, err)
 	}
+	// The legacy form of tasks wraps the task in a result of its own.
 	if res.Task && !x.modern {
 		return outcome{body: toCreateTaskResult(res.Body)}, nil
 	}
@@ -184,8 +191,9 @@ func (x *exchange) runOperation(ctx context.Context, op *guard.Op) (outcome, err
 	}, nil
 }
 
-// toolErrorOutcome turns wrong arguments of a tool into a result that the model can read
-// and correct itself by, as the specification wants it. Other errors stay.
+// toolErrorOutcome turns invalid arguments of a tool into a result with isError, which
+// the model can read and correct, as the specification requires. It returns other errors
+// unchanged.
 func (x *exchange) toolErrorOutcome(op *guard.Op, err error) (outcome, error) {
 	e := junctor.AsError(err)
 	if op.Kind != junctor.KindTool || len(e.Violations) == 0 || x.view.Plain {
@@ -195,7 +203,8 @@ func (x *exchange) toolErrorOutcome(op *guard.Op, err error) (outcome, error) {
 	return outcome{body: append(body, `}],"isError":true}`...)}, nil
 }
 
-// Progress sends the caller's own token with it; nothing when it gave none.
+// Progress forwards a progress notification with the caller's own token. Without a token
+// it sends nothing.
 func (x *exchange) Progress(params []byte) {
 	if x.sender == nil || x.message.ProgressToken == nil {
 		return
@@ -204,7 +213,7 @@ func (x *exchange) Progress(params []byte) {
 	x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteProgress, p))
 }
 
-// Log sends what is at or above the level that the caller asked for.
+// Log forwards a log message at or above the level that the caller requested.
 func (x *exchange) Log(level string, params []byte) {
 	if x.sender == nil || x.caller.LogLevel == "" || wire.Severity(level) < wire.Severity(x.caller.LogLevel) {
 		return

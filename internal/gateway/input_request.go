@@ -12,18 +12,20 @@ import (
 )
 
 const (
-	maxInputRounds  = 10 // of one call, when something is asked
-	maxSilentRounds = 3  // in a row, when only the state is to be repeated
+	// maxInputRounds bounds the rounds of one call that request input.
+	maxInputRounds = 10
+	// maxSilentRounds bounds the rounds in a row that only repeat the state.
+	maxSilentRounds = 3
 )
 
-// clientResponse is a legacy client's answer to a request of ours.
+// clientResponse is the response of a legacy client to a request of ours.
 type clientResponse struct {
 	result []byte
 	err    *wire.Error
 }
 
-// deliverResponse hands a client's response to whoever asked. Responses to nothing are
-// dropped: the question may have lapsed.
+// deliverResponse hands a response of the client to the goroutine that waits for it. A
+// response to an unknown request is dropped: the request may have timed out.
 func (s *session) deliverResponse(m *wire.Message) {
 	s.mu.Lock()
 	ch := s.inputRequests[string(m.ID)]
@@ -41,12 +43,13 @@ func (s *session) deliverResponse(m *wire.Message) {
 		e.Data = bytes.Clone(e.Data)
 		a.err = e
 	}
-	ch <- a
+	ch <- a // never blocks: the channel has room for one, and the id was removed above
 }
 
-// runInputRounds runs the rounds of a call for a legacy client: each input that is wanted
-// becomes a request on the stream of the call, and the call is repeated with the
-// answers, under the same keys, until it needs nothing more.
+// runInputRounds continues a call of a legacy client that needs input. Each requested
+// input becomes a request on the stream of the call. The call is then repeated with the
+// responses, under the same keys, until it needs nothing more. If the client does not
+// respond, the call is given up, so that its end is recorded.
 func (x *exchange) runInputRounds(ctx context.Context, op *guard.Op, res catalog.Result) (catalog.Result, error) {
 	silent := 0
 	for range maxInputRounds {
@@ -54,7 +57,7 @@ func (x *exchange) runInputRounds(ctx context.Context, op *guard.Op, res catalog
 		op.RequestState, op.HasState = wire.String(wire.Get(res.Body, "requestState"))
 		op.InputResponses = nil
 		var err error
-		if len(requests) > 2 {
+		if len(requests) > 2 { // more than {}
 			silent = 0
 			if op.InputResponses, err = x.requestInputInTime(ctx, requests); err != nil {
 				x.gateway.options.Pipeline.GiveUp(ctx, op, err)
@@ -73,7 +76,8 @@ func (x *exchange) runInputRounds(ctx context.Context, op *guard.Op, res catalog
 	return catalog.Result{}, err
 }
 
-// requestInputInTime is askAll for clients that may never answer: the call ends then.
+// requestInputInTime is requestInput with a time limit: a client may never respond. The
+// error is then timeout.
 func (x *exchange) requestInputInTime(ctx context.Context, requests []byte) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, x.gateway.options.AskFor)
 	defer cancel()
@@ -84,19 +88,22 @@ func (x *exchange) requestInputInTime(ctx context.Context, requests []byte) ([]b
 	return responses, err
 }
 
-// inputRequest is one request of ours that waits for its client's answer.
+// inputRequest is a request of ours that waits for the client's response.
 type inputRequest struct {
-	key      []byte
+	key      []byte // of the backend's inputRequests; the response is returned under it
 	method   string
-	id       string
+	id       string // as JSON
 	response chan clientResponse
 }
 
-// requestInput sends all requests of one round and waits for all answers.
+// requestInput sends all requests of one round and waits for all responses. The result is
+// the inputResponses object. It fails at entry points that cannot send requests.
 func (x *exchange) requestInput(ctx context.Context, requests []byte) ([]byte, error) {
 	if x.sender == nil || x.session == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the call needs input from its client, which this door cannot ask for; use /mcp")
 	}
+	// Send all requests before waiting for the first response: a client may show
+	// them to its user together.
 	var all []inputRequest
 	for key, request := range wire.Members(requests) {
 		q := inputRequest{key: key}
@@ -121,7 +128,8 @@ func (x *exchange) requestInput(ctx context.Context, requests []byte) ([]byte, e
 	return append(out, '}'), nil
 }
 
-// awaitResponse gives the client's answer to a question.
+// awaitResponse returns the client's result. An error of the client fails the call,
+// except for an elicitation, which counts as cancelled by the user.
 func (q *inputRequest) awaitResponse(ctx context.Context) ([]byte, error) {
 	select {
 	case a := <-q.response:
@@ -129,7 +137,7 @@ func (q *inputRequest) awaitResponse(ctx context.Context) ([]byte, error) {
 			return a.result, nil
 		}
 		if q.method == wire.MethodElicitationCreate {
-			return []byte(`{"action":"cancel"}`), nil // the modern form has no error to pass on
+			return []byte(`{"action":"cancel"}`), nil // the modern form has no errors for elicitations
 		}
 		return nil, junctor.Errorf(junctor.CodeUpstream, "the client refused %s: %s", q.method, a.err.Message)
 	case <-ctx.Done():
@@ -137,7 +145,8 @@ func (q *inputRequest) awaitResponse(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// addInputRequest makes the id of a request of ours, as JSON, and where its answer goes.
+// addInputRequest registers a request of ours. It returns the id of the request, as JSON,
+// and the channel that receives the response. The caller must call removeInputRequest.
 func (s *session) addInputRequest() (id string, ch chan clientResponse) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,6 +157,7 @@ func (s *session) addInputRequest() (id string, ch chan clientResponse) {
 	return id, ch
 }
 
+// removeInputRequest forgets a request. A later response to it is dropped.
 func (s *session) removeInputRequest(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

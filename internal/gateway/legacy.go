@@ -12,7 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// postLegacy serves one POST of the era of sessions. It releases in.
+// postLegacy serves one POST of the legacy era. It releases in.
 func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inboundMessage, streamFirst bool) {
 	m := &in.message
 	if !g.checkLegacyVersion(w, r, m.ID) {
@@ -36,6 +36,8 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 		g.serveLegacyRequest(w, r, g.newLegacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst)
 		return
 	}
+	// The request that this message answers may have been sent by another replica,
+	// which waits for the response.
 	if g.forwardOrFail(w, r, g.replicaOfResponse(m), m.ID, in.body) {
 		g.releaseMessage(in)
 		return
@@ -45,15 +47,17 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// transientSession is the session of a request that has none and needs none: scripts, and
-// clients of servers without sessions, list and call without a handshake. Nobody
-// can be asked anything in it, and nothing of it stays. Without a header its version
-// is the one that the specification assumes.
+// transientSession returns a session for a request that has none and needs none. Scripts,
+// and clients of servers without sessions, list and call without a handshake. The client
+// cannot be asked for input in such a session, and nothing of it is kept. It returns nil
+// for all other requests. Without a version header, the version is the one that the
+// specification assumes.
 func (g *Gateway) transientSession(r *http.Request, m *wire.Message) *session {
 	if m.Kind != wire.Request || len(r.Header[wire.HeaderSessionID]) > 0 {
 		return nil
 	}
 	switch m.Method {
+	// All methods whose response needs nothing that a handshake settles.
 	case wire.MethodToolsList, wire.MethodToolsCall, wire.MethodResourcesList, wire.MethodResourcesTemplatesList, wire.MethodResourcesRead,
 		wire.MethodPromptsList, wire.MethodPromptsGet, wire.MethodCompletionComplete:
 		return newSession(g.newBootID(), cmp.Or(r.Header.Get(wire.HeaderProtocolVersion), wire.V20250326), nil, nil)
@@ -61,8 +65,8 @@ func (g *Gateway) transientSession(r *http.Request, m *wire.Message) *session {
 	return nil
 }
 
-// checkLegacyVersion holds the version header of a legacy request, which may be
-// absent, to those that are spoken; it answers 400 for others.
+// checkLegacyVersion answers 400 and returns false if the version header is present and
+// names no supported legacy version.
 func (g *Gateway) checkLegacyVersion(w http.ResponseWriter, r *http.Request, id []byte) bool {
 	v := r.Header.Get(wire.HeaderProtocolVersion)
 	if v == "" || slices.Contains(wire.LegacyVersions(), v) {
@@ -72,6 +76,7 @@ func (g *Gateway) checkLegacyVersion(w http.ResponseWriter, r *http.Request, id 
 	return false
 }
 
+// newLegacyExchange makes the exchange for a request of a legacy session.
 func (g *Gateway) newLegacyExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, s *session) *exchange {
 	if view.Profile == junctor.ProfileNone {
 		view.Profile = s.clientProfile()
@@ -81,7 +86,7 @@ func (g *Gateway) newLegacyExchange(p *junctor.Principal, door junctor.Door, vie
 	return x
 }
 
-// serveInitialize begins a session.
+// serveInitialize creates a session and answers with its id.
 func (g *Gateway) serveInitialize(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, m *wire.Message, rep *postResponse) {
 	version := wire.Negotiate(m.ProtocolVersion)
 	s, err := g.createSession(r.Context(), p, view, version, m.Capabilities, m.ClientInfo)
@@ -95,6 +100,7 @@ func (g *Gateway) serveInitialize(w http.ResponseWriter, r *http.Request, p *jun
 	rep.writeFinal(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(x.capabilitiesJSON())))
 }
 
+// initializeResult returns the result of initialize with the given capabilities.
 func (x *exchange) initializeResult(capabilities string) []byte {
 	b := wire.AppendString([]byte(`{"protocolVersion":`), x.session.version)
 	b = append(append(b, `,"capabilities":`...), capabilities...)
@@ -105,7 +111,7 @@ func (x *exchange) initializeResult(capabilities string) []byte {
 	return append(b, '}')
 }
 
-// runLegacy handles a legacy request, wherever it came from.
+// runLegacy runs a legacy request from any entry point.
 func (x *exchange) runLegacy(ctx context.Context) (outcome, error) {
 	switch x.message.Method {
 	case wire.MethodPing:
@@ -120,6 +126,7 @@ func (x *exchange) runLegacy(ctx context.Context) (outcome, error) {
 	return x.runMethod(ctx)
 }
 
+// setLogLevel answers logging/setLevel.
 func (x *exchange) setLogLevel(ctx context.Context) (outcome, error) {
 	if wire.Severity(x.message.Level) == 0 {
 		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown log level " + quoteShort(x.message.Level)}
@@ -130,10 +137,12 @@ func (x *exchange) setLogLevel(ctx context.Context) (outcome, error) {
 	return outcome{body: []byte("{}")}, x.saveSession(ctx)
 }
 
+// changeSubscription answers resources/subscribe and resources/unsubscribe.
 func (x *exchange) changeSubscription(ctx context.Context) (outcome, error) {
 	if !x.message.HasURI || x.message.Wrong != "" {
 		return outcome{}, errMissingParam("uri")
 	}
+	// The pipeline judges the subscription; only a granted one is remembered.
 	end := x.message.Method == wire.MethodResourcesUnsubscribe
 	if _, err := x.gateway.options.Pipeline.Do(ctx, x.newSubscriptionOp(x.message.URI, end), x); err != nil {
 		return outcome{}, err
@@ -148,7 +157,8 @@ func (x *exchange) changeSubscription(ctx context.Context) (outcome, error) {
 	return outcome{body: []byte("{}")}, x.saveSession(ctx)
 }
 
-// saveSession writes the session's row, where the session can be come back to.
+// saveSession stores the session's row and notifies the other replicas. It does nothing
+// for sessions without an id, which end with their connection.
 func (x *exchange) saveSession(ctx context.Context) error {
 	if x.session.sealedID == "" {
 		return nil
@@ -160,7 +170,7 @@ func (x *exchange) saveSession(ctx context.Context) error {
 	return err
 }
 
-// answerLegacy runs a legacy request and appends the whole answer to dst.
+// answerLegacy runs a legacy request and appends the whole response to dst.
 func (x *exchange) answerLegacy(ctx context.Context, dst []byte) (message []byte) {
 	head, long, _ := x.answerLegacyParts(ctx, dst)
 	if long == nil {
@@ -169,8 +179,8 @@ func (x *exchange) answerLegacy(ctx context.Context, dst []byte) (message []byte
 	return x.gateway.joinParts(x.principal, head, long)
 }
 
-// answerLegacyParts is answerLegacy, but does not copy a long result: that is long,
-// and the answer is head, long and a brace. Where long is nil, head is all.
+// answerLegacyParts is answerLegacy without the copy of a long result: the response is
+// then head, long and a closing brace. If long is nil, head is the whole response.
 func (x *exchange) answerLegacyParts(ctx context.Context, dst []byte) (head, long []byte, retryAfter time.Duration) {
 	o, err := x.runLegacy(ctx)
 	if err != nil {

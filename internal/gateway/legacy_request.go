@@ -8,8 +8,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// reachesBackend says whether a method reaches a backend and so may take time, send notes
-// or ask its client something.
+// reachesBackend reports whether a method may reach a backend. Such a request may take
+// long, send notifications, or ask its client for input.
 func reachesBackend(method string) bool {
 	switch method {
 	case wire.MethodToolsCall, wire.MethodPromptsGet, wire.MethodResourcesRead, wire.MethodCompletionComplete,
@@ -20,9 +20,10 @@ func reachesBackend(method string) bool {
 }
 
 // serveLegacyRequest answers a request of a session. A call runs here, on the goroutine
-// that HTTP gave it, but not with the request's context: a legacy client that loses
-// its connection has not cancelled, and may come back for the answer. The client gets
-// that as JSON if it is all there is to say, and else as a stream.
+// of the HTTP handler, but not with the context of the request: a legacy client that
+// loses its connection has not cancelled the call, and may come back for the response.
+// The response is plain JSON if nothing else has to be sent, and an event stream
+// otherwise. It releases in.
 func (g *Gateway) serveLegacyRequest(w http.ResponseWriter, r *http.Request, x *exchange, in *inboundMessage, streamFirst bool) {
 	defer g.releaseMessage(in)
 	if !reachesBackend(x.message.Method) {
@@ -34,6 +35,8 @@ func (g *Gateway) serveLegacyRequest(w http.ResponseWriter, r *http.Request, x *
 		return
 	}
 	defer g.background.endWork()
+	// The call may outlive its connection, so it ends with the gateway, with a
+	// cancellation of the client, or with its session.
 	base := g.ctx //nolint:contextcheck // the call outlives its request
 	if g.options.Carry != nil {
 		base = g.options.Carry(r.Context(), base)
@@ -44,12 +47,14 @@ func (g *Gateway) serveLegacyRequest(w http.ResponseWriter, r *http.Request, x *
 	v := g.newCallStream(w, r, x)
 	run := x.session.beginCall(x.message.ID, cancel)
 	var retry time.Duration
-	var long []byte // of the message, which is its head then
+	var long []byte // the long part of the response; message is then its head only
 	message := g.answerRecovering(x.message.ID, func() (message []byte) {
 		message, long, retry = x.answerLegacyParts(ctx, in.response[:0])
 		return message
 	})
 	x.session.endCall(x.message.ID, run)
+	// If no stream was opened, the handler still owns the HTTP response: headers
+	// can be set, and the status may be an error.
 	silent, status := v.endCall(), http.StatusOK
 	if silent {
 		status = x.legacyStatus(w, r, x.callErr)
@@ -65,15 +70,17 @@ func (g *Gateway) serveLegacyRequest(w http.ResponseWriter, r *http.Request, x *
 		in.response = message
 		return
 	}
+	// A stream keeps the response for a client that resumes it, so it must be in
+	// one piece.
 	if long != nil {
 		message = g.joinParts(x.principal, message, long)
 	}
-	in.response = nil // the stream keeps it
+	in.response = nil // the stream keeps this memory
 	v.stream.finishWith(message)
 	v.awaitServed()
 }
 
-// answerLocally answers what needs no backend.
+// answerLocally answers a request that needs no backend.
 func (x *exchange) answerLocally(r *http.Request, rep *postResponse, in *inboundMessage) {
 	o, err := x.runLegacy(r.Context())
 	switch {
@@ -90,9 +97,9 @@ func (x *exchange) answerLocally(r *http.Request, rep *postResponse, in *inbound
 	}
 }
 
-// legacyStatus is the HTTP status of a request of the legacy era that ended in
-// err, or in nil: 200, as errors travel in the body there, unless it is the
-// token that is too weak.
+// legacyStatus returns the HTTP status of a legacy request that ended with err, which may
+// be nil. It is 200, because the legacy era sends errors in the body, unless the token
+// lacks a scope.
 func (x *exchange) legacyStatus(w http.ResponseWriter, r *http.Request, err error) int {
 	if x.gateway.setScopeChallenge(w, r, x.principal, err) {
 		return http.StatusForbidden
@@ -100,8 +107,8 @@ func (x *exchange) legacyStatus(w http.ResponseWriter, r *http.Request, err erro
 	return http.StatusOK
 }
 
-// newPostStream makes the stream of one POST. spoken is called when something was sent
-// on it, each time.
+// newPostStream makes the stream of one POST. onSend is called after each message that is
+// sent on it.
 func (s *session) newPostStream(now func() time.Time, spoken func()) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,12 +118,12 @@ func (s *session) newPostStream(now func() time.Time, spoken func()) *stream {
 	return st
 }
 
-// maxKeptStreams bounds how many streams of a session wait to be resumed: one
-// that makes many calls must not fill the memory with their answers.
+// maxKeptStreams bounds how many streams of a session wait to be resumed. A client that
+// makes many calls must not fill the memory with their responses.
 const maxKeptStreams = 64
 
-// keepStream lets the client resume a stream, and forgets the one that ended first
-// where there are too many.
+// keepStream lets the client resume a stream. If there are too many, it drops the one
+// that ended first.
 func (s *session) keepStream(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,16 +13,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// changeFilter is which changes a client wants to hear of.
+// changeFilter selects the changes that a client receives.
 type changeFilter struct {
 	tools, prompts, resources bool
-	uris                      map[string]bool // as the client wrote them; true: granted
-	tasks                     map[string]bool // by id, likewise; of a modern client
-	session                   string          // whose tasks it hears of; of a legacy client
+	uris                      map[string]bool // as the client wrote them; true if the subscription was granted
+	tasks                     map[string]bool // ids of tasks, likewise; modern clients only
+	session                   string          // session whose tasks are reported; legacy clients only
 }
 
-// listenHTTP serves subscriptions/listen on a POST until its client closes it or
-// the gateway ends.
+// listenHTTP serves subscriptions/listen on a POST until the client closes it or the
+// gateway closes.
 func (g *Gateway) listenHTTP(r *http.Request, x *exchange, rep *postResponse) {
 	want, err := x.parseChangeFilter()
 	if err != nil {
@@ -39,7 +39,7 @@ func (g *Gateway) listenHTTP(r *http.Request, x *exchange, rep *postResponse) {
 	x.serveSubscription(ctx, want, rep.writeComment)
 }
 
-// parseChangeFilter reads params.notifications.
+// parseChangeFilter reads params.notifications. Nothing is granted yet.
 func (x *exchange) parseChangeFilter() (changeFilter, error) {
 	if x.message.Wrong != "" || x.message.Notifications == nil {
 		return changeFilter{}, errMissingParam("notifications")
@@ -61,7 +61,7 @@ func (x *exchange) parseChangeFilter() (changeFilter, error) {
 	return want, nil
 }
 
-// parseFilterList reads a list of texts in params.notifications; none of them is granted.
+// parseFilterList reads a list of strings in params.notifications into a map of false.
 func (x *exchange) parseFilterList(name, what string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for raw := range wire.Elements(wire.Get(x.message.Notifications, name)) {
@@ -74,11 +74,15 @@ func (x *exchange) parseFilterList(name, what string) (map[string]bool, error) {
 	return all, nil
 }
 
-// serveSubscription acknowledges what was granted and sends changes until ctx or the
-// gateway ends. In the latter case it says so and answers the request.
-func (x *exchange) serveSubscription(ctx context.Context, want changeFilter, quiet func()) {
+// serveSubscription subscribes to the requested items, acknowledges those that were
+// granted, and sends changes until ctx or the gateway ends. If the gateway ends, it tells
+// the client and answers the request. keepAlive is called periodically; it may be nil.
+func (x *exchange) serveSubscription(ctx context.Context, want changeFilter, keepAlive func()) {
+	// Watch before subscribing: a change in between must not be missed.
 	watch := x.gateway.options.Catalog.Watch()
 	defer watch.Stop()
+	// Each subscription passes the pipeline. One that is refused is left out of the
+	// acknowledgement; the others continue.
 	for uri := range want.uris {
 		_, err := x.gateway.options.Pipeline.Do(ctx, x.newSubscriptionOp(uri, false), x)
 		want.uris[uri] = err == nil
@@ -87,6 +91,8 @@ func (x *exchange) serveSubscription(ctx context.Context, want changeFilter, qui
 		_, err := x.getTask(ctx, id, true)
 		want.tasks[id] = err == nil
 	}
+	// Unsubscribe even if the client has disconnected; otherwise the server would
+	// send updates forever.
 	defer func() {
 		for uri, granted := range want.uris {
 			if granted {
@@ -116,15 +122,16 @@ func (x *exchange) serveSubscription(ctx context.Context, want changeFilter, qui
 		case <-watch.Ready():
 			x.sendChanges(watch.Take(), want, meta, tasks)
 		case <-tick.C:
-			if quiet != nil {
-				quiet()
+			if keepAlive != nil {
+				keepAlive()
 			}
 		}
 	}
 }
 
-// sendShutdown ends a subscription from this side: the specification wants the
-// request cancelled on one page and answered on another.
+// sendShutdown ends a subscription from the server's side. It both cancels and answers
+// the request, because the specification requires one in one place and the other in
+// another.
 func (x *exchange) sendShutdown(meta []byte) {
 	cancelled := append(append([]byte(`{"requestId":`), x.message.ID...), `,"reason":"the server is stopping"}`...)
 	x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteCancelled, cancelled))
@@ -132,6 +139,8 @@ func (x *exchange) sendShutdown(meta []byte) {
 	x.sender.sendMessage(x.appendResponse(nil, outcome{body: body}))
 }
 
+// newSubscriptionOp makes the operation that subscribes to a resource, or with end
+// unsubscribes.
 func (x *exchange) newSubscriptionOp(uri string, end bool) *guard.Op {
 	return &guard.Op{
 		Principal: x.principal, Door: x.entryPoint, View: x.view, Kind: junctor.KindSubscription, Name: uri, Unsubscribe: end,
@@ -139,7 +148,7 @@ func (x *exchange) newSubscriptionOp(uri string, end bool) *guard.Op {
 	}
 }
 
-// grantedJSON writes the subset of what was wanted that will be sent.
+// grantedJSON returns the part of the filter that was granted, for the acknowledgement.
 func (i changeFilter) grantedJSON() []byte {
 	b := []byte{'{'}
 	add := func(name, value string) {
@@ -166,7 +175,8 @@ func (i changeFilter) grantedJSON() []byte {
 	return append(b, '}')
 }
 
-// grantedList is a list of those that are; "" where none is.
+// grantedList returns the granted entries as a sorted JSON array, or "" if there are
+// none.
 func grantedList(all map[string]bool) string {
 	list := []byte{'['}
 	for _, text := range slices.Sorted(maps.Keys(all)) {
@@ -183,8 +193,8 @@ func grantedList(all map[string]bool) string {
 	return string(append(list, ']'))
 }
 
-// sendChanges sends the notes that the changes call for: each list at most once. meta
-// is the _meta of every note, nil for none; tasks tells what changed of them.
+// sendChanges sends the notifications for changes, each list at most once. meta is the
+// _meta of every notification, or nil. tasks sends those about tasks.
 func (x *exchange) sendChanges(changes []catalog.Change, want changeFilter, meta []byte, tasks *taskNotifier) {
 	var tools, prompts, resources bool
 	params := []byte{'{'}
@@ -195,6 +205,7 @@ func (x *exchange) sendChanges(changes []catalog.Change, want changeFilter, meta
 		if !x.isConcernedBy(ch) {
 			continue
 		}
+		// Tasks are sent in the background: their state may require a request.
 		if id := ch.Task.ID; id != "" {
 			if want.tasks[id] || want.session != "" && want.session == ch.Task.Session {
 				tasks.queueState(id, ch.Task.JSON)
@@ -205,6 +216,7 @@ func (x *exchange) sendChanges(changes []catalog.Change, want changeFilter, meta
 		if ch.URI == "" {
 			continue
 		}
+		// A client of all servers knows a resource by its exposed URI.
 		uri := ch.URI
 		if x.view.Server == "" {
 			uri = catalog.ExposedURI(ch.Server, uri)
@@ -233,7 +245,7 @@ func (x *exchange) sendChanges(changes []catalog.Change, want changeFilter, meta
 	}
 }
 
-// isConcernedBy says whether a change concerns what this client can see.
+// isConcernedBy reports whether a change concerns an item that this client may see.
 func (x *exchange) isConcernedBy(ch catalog.Change) bool {
 	return ch.Tenant == x.principal.Tenant && x.gateway.options.Catalog.Snapshot().For(x.principal.Tenant).Concerns(x.principal, x.view, ch)
 }

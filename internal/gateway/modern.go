@@ -12,7 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// postModern serves one POST of the stateless era.
+// postModern serves one POST of the modern era. It does not release in.
 func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inboundMessage, streamFirst bool) {
 	m := &in.message
 	if m.Kind == wire.Response {
@@ -27,7 +27,7 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		e = wire.CheckHeaders(r.Header, m)
 	}
 	if e == nil && m.Kind == wire.Request {
-		e = checkVersion(m.MetaVersion) // of which header and body agree
+		e = checkVersion(m.MetaVersion) // the header has the same value
 	}
 	if e != nil {
 		g.writeError(w, http.StatusBadRequest, m.ID, e)
@@ -37,6 +37,7 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	// A call that waits for input in another replica can continue only there.
 	if m.HasRequestState && g.forwardOrFail(w, r, g.replicaOfState(m.RequestState), m.ID, in.body) {
 		return
 	}
@@ -47,8 +48,8 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		g.listenHTTP(r, x, rep)
 		return
 	}
-	// The client ends a modern request by closing its stream, and net/http ends
-	// r.Context with it.
+	// A modern client cancels a request by closing its connection. net/http then
+	// cancels r.Context.
 	o, err := x.runModern(r.Context())
 	setRateLimitHeaders(w.Header(), x.allowance, g.options.Now())
 	if err != nil {
@@ -58,6 +59,8 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		rep.writeFinal(f.status, wire.AppendError(nil, m.ID, f.rpcError))
 		return
 	}
+	// Lists are shared between clients, and long results are expensive to copy:
+	// both are written in parts.
 	if o.isList || len(o.body) >= longBodySize {
 		head, body := x.appendResponseHead(in.response[:0], o)
 		in.response = head
@@ -68,7 +71,7 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 	rep.writeFinal(http.StatusOK, in.response)
 }
 
-// resourceOf is the URI that an error about a missing resource repeats.
+// resourceOf returns the URI that an error about a missing resource repeats, or "".
 func resourceOf(m *wire.Message) string {
 	if m.Method == wire.MethodResourcesRead || m.Method == wire.MethodResourcesSubscribe {
 		return m.URI
@@ -76,7 +79,8 @@ func resourceOf(m *wire.Message) string {
 	return ""
 }
 
-// checkModernMeta holds a modern request to what its _meta must have.
+// checkModernMeta returns an error if the _meta of a modern request lacks a required
+// member.
 func checkModernMeta(m *wire.Message) *wire.Error {
 	switch {
 	case !m.HasMetaVersion:
@@ -89,7 +93,7 @@ func checkModernMeta(m *wire.Message) *wire.Error {
 	return nil
 }
 
-// checkVersion refuses a version that the stateless era does not have here.
+// checkVersion returns an error if v is no supported modern version.
 func checkVersion(v string) *wire.Error {
 	if v == wire.Modern {
 		return nil
@@ -100,7 +104,10 @@ func checkVersion(v string) *wire.Error {
 	return &wire.Error{Code: wire.CodeUnsupportedVersion, Message: "protocol version " + quoteShort(v) + " is not spoken without a handshake; " + wire.Modern + " is", Data: data}
 }
 
+// newModernExchange makes the exchange for a modern request. The client describes itself
+// in every request.
 func (g *Gateway) newModernExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, out messageSender) *exchange {
+	// A profile in the URL wins over the one of the client's name.
 	if view.Profile == junctor.ProfileNone {
 		view.Profile = profileOfClient(m.MetaClientInfo)
 	}
@@ -114,8 +121,8 @@ func (g *Gateway) newModernExchange(p *junctor.Principal, door junctor.Door, vie
 	}
 }
 
-// audienceOf is what a client is that declares these capabilities: a model's, or
-// one that shows the pages of MCP Apps too.
+// audienceOf returns the audience of a client with these capabilities: a host if it shows
+// MCP Apps, else a model.
 func audienceOf(capabilities []byte) catalog.Audience {
 	if catalog.ShowsApps(capabilities) {
 		return catalog.AudienceHost
@@ -123,7 +130,7 @@ func audienceOf(capabilities []byte) catalog.Audience {
 	return catalog.AudienceModel
 }
 
-// runModern handles a modern request that is answered once.
+// runModern runs a modern request other than a subscription.
 func (x *exchange) runModern(ctx context.Context) (outcome, error) {
 	if x.message.Method == wire.MethodServerDiscover {
 		return x.answerDiscover(), nil
@@ -149,10 +156,10 @@ func (x *exchange) answerDiscover() outcome {
 	return outcome{body: append(b, '}'), cacheable: true, ttlMillis: x.gateway.options.ListTTL.Milliseconds()}
 }
 
-// capabilitiesJSON are the same for every view: a server may gain prompts or
-// resources at any moment, and then says so by a change of its list. Tasks alone
-// are declared where a server of the view makes them, and MCP Apps to clients that
-// declare them too: to others they would mean nothing.
+// capabilitiesJSON returns the server capabilities. They are the same for every catalog
+// scope, because a server may gain prompts or resources at any time and then reports a
+// list change. There are two exceptions: tasks are declared if a server of the scope
+// makes them, and MCP Apps are declared to clients that declare them, too.
 func (x *exchange) capabilitiesJSON() string {
 	const shared = `"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}`
 	tasks, extensions, more := x.serversMakeTasks(), []string{}, ""
@@ -171,7 +178,8 @@ func (x *exchange) capabilitiesJSON() string {
 	return `{` + shared + more + `}`
 }
 
-// serverInstructions are those of the one server that a view shows.
+// serverInstructions returns the instructions of the server at whose endpoint the request
+// came in, or "".
 func (x *exchange) serverInstructions() string {
 	if x.view.Server == "" {
 		return ""
@@ -183,6 +191,8 @@ func (x *exchange) serverInstructions() string {
 	return s.Offer.Instructions
 }
 
+// subscriptionMeta returns the _meta of notifications for the subscription with this
+// request id.
 func subscriptionMeta(id []byte) []byte {
 	b := append([]byte(`{`), strconv.Quote(wire.MetaSubscriptionID)...)
 	return append(append(append(b, ':'), id...), '}')

@@ -10,31 +10,32 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// openStreams knows the streams that stay open until somebody ends them, by
-// party: each costs a connection and a goroutine, whether anything happens or
-// not.
+// openStreams holds the streams that stay open until one side ends them, by owner. Each
+// costs a connection and a goroutine, so their number is bounded. They must end when
+// their credential does.
 type openStreams struct {
 	mu      sync.Mutex
 	byOwner map[streamOwner]map[*openStream]struct{}
 }
 
+// streamOwner is a party whose streams count together, whatever its credentials are.
 type streamOwner struct {
 	tenant          junctor.TenantID
 	issuer, subject string
 }
 
-// openStream is one open stream.
+// openStream is one open stream. The lock of openStreams guards its last three fields.
 type openStream struct {
 	principal *junctor.Principal
 	cancel    context.CancelFunc
 
-	// Under the lock of all.
-	endsAt         time.Time   // when it ends by itself; zero is not
-	endTimer       *time.Timer // ends it then
-	hasFormerToken bool        // the key that opened it has another token by now
+	endsAt         time.Time   // when it ends by itself; zero if it does not
+	endTimer       *time.Timer // ends it at endsAt
+	hasFormerToken bool        // the key that opened it has been rotated since
 }
 
-// endAtLatest has it end by itself, unless it does so before.
+// endAtLatest makes the stream end at until, unless it ends before. The caller holds the
+// lock of openStreams.
 func (h *openStream) endAtLatest(until, now time.Time) {
 	if until.IsZero() || !h.endsAt.IsZero() && h.endsAt.Before(until) {
 		return
@@ -45,6 +46,9 @@ func (h *openStream) endAtLatest(until, now time.Time) {
 	h.endsAt, h.endTimer = until, time.AfterFunc(until.Sub(now), h.cancel)
 }
 
+// addStream registers a stream of p. It returns nil if p has most streams already; 0
+// means no bound. end is called when the stream must end. The caller must call release
+// when it has ended.
 func (s *openStreams) addStream(p *junctor.Principal, most int, now time.Time, end context.CancelFunc) (release func()) {
 	key := streamOwner{p.Tenant, p.Issuer, p.Subject}
 	s.mu.Lock()
@@ -62,7 +66,7 @@ func (s *openStreams) addStream(p *junctor.Principal, most int, now time.Time, e
 	h.endAtLatest(p.Expires, now)
 	s.byOwner[key][h] = struct{}{}
 	return func() {
-		end()
+		end() // release the context, too
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if h.endTimer != nil {
@@ -74,16 +78,16 @@ func (s *openStreams) addStream(p *junctor.Principal, most int, now time.Time, e
 	}
 }
 
-// registerStream counts one more stream of a principal, which ends with the key or token that
-// it was opened with; release lets it go. nil where there are most already, 0 being
-// no bound.
+// registerStream registers a stream of a principal, which ends when its key or token
+// expires. It returns nil if the principal has most streams already; 0 means no bound.
+// The caller must call release.
 func (g *Gateway) registerStream(p *junctor.Principal, most int, end context.CancelFunc) (release func()) {
 	return g.openStreams.addStream(p, most, g.options.Now(), end)
 }
 
-// Rotated says that a key has a new token, which nobody has shown yet. What the
-// former one opened ends when that is no longer taken, and what tokens before it
-// opened ends now.
+// Rotated ends streams after a key got a new token. Streams that were opened with the
+// former token end when it stops working. Streams that were opened with a token before
+// that one end now. Call it before the new token is handed out.
 func (g *Gateway) Rotated(k *junctor.Key) {
 	now := g.options.Now()
 	until := k.FormerUntil
@@ -92,10 +96,13 @@ func (g *Gateway) Rotated(k *junctor.Key) {
 	}
 	g.openStreams.mu.Lock()
 	defer g.openStreams.mu.Unlock()
-	for _, of := range g.openStreams.byOwner {
-		for h := range of {
+	for _, streams := range g.openStreams.byOwner {
+		for h := range streams {
 			switch {
 			case h.principal.Tenant != k.Tenant || h.principal.Key != k.ID:
+			// It was opened before an earlier rotation, or with a token that was the
+			// former one already: such a principal expires with the grace period and
+			// not with the key. Neither token is accepted any more.
 			case h.hasFormerToken || !h.principal.Expires.Equal(k.ExpiresAt):
 				h.cancel()
 			default:
@@ -106,9 +113,9 @@ func (g *Gateway) Rotated(k *junctor.Key) {
 	}
 }
 
-// registerHTTPStream counts one more stream of a principal, and gives it a context that
-// EndOf ends, and the end of its key, and what lets it go; or, where there are too
-// many already, answers 429 and gives nil.
+// registerHTTPStream registers a stream of a principal and returns its context, which
+// ends when the stream must end. The caller must call release. If there are too many
+// streams, it answers 429 and release is nil.
 func (g *Gateway) registerHTTPStream(ctx context.Context, w http.ResponseWriter, p *junctor.Principal, id []byte) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	release := g.registerStream(p, g.options.MaxStreams, cancel)
@@ -119,8 +126,9 @@ func (g *Gateway) registerHTTPStream(ctx context.Context, w http.ResponseWriter,
 	return ctx, release
 }
 
-// EndOf ends the sessions and streams of principals that were deleted or lost
-// their credential. What is not in memory needs a credential to come back.
+// EndOf ends the sessions and streams of the matching principals, which were deleted or
+// lost their credential. Sessions that are not in memory need a valid credential to be
+// reopened.
 func (g *Gateway) EndOf(ctx context.Context, match func(*junctor.Principal) bool) error {
 	var failed error
 	for _, s := range g.sessions.all() {
@@ -138,13 +146,13 @@ func (g *Gateway) EndOf(ctx context.Context, match func(*junctor.Principal) bool
 	return failed
 }
 
-// EndStreams is EndOf for streams alone: a session is its party's, whose other keys
-// open it too.
+// EndStreams ends the streams of the matching principals, but not their sessions: a
+// session belongs to a party, whose other keys can still use it.
 func (g *Gateway) EndStreams(match func(*junctor.Principal) bool) {
 	g.openStreams.mu.Lock()
 	defer g.openStreams.mu.Unlock()
-	for _, of := range g.openStreams.byOwner {
-		for h := range of {
+	for _, streams := range g.openStreams.byOwner {
+		for h := range streams {
 			if match(h.principal) {
 				h.cancel()
 			}

@@ -10,8 +10,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// servePlain is POST /mcp/request: JSON-RPC 2.0 with nothing around it. There is
-// no session and no stream; errors of the protocol travel as HTTP 200.
+// servePlain serves POST /mcp/request: JSON-RPC 2.0 without sessions and streams. Errors
+// of the protocol are sent with HTTP status 200, except that a caller over its limit gets
+// 429.
 func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 	p := g.authenticateMethod(w, r, http.MethodPost)
 	if p == nil {
@@ -59,8 +60,9 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 	rep.writeFinal(status, answer)
 }
 
-// answerPlain answers one request of the plain door. A long result is not copied: the
-// answer is what answer holds, long and a brace. Where long is nil, answer is all.
+// answerPlain answers one request of the plain endpoint. A long result is not copied: the
+// response is then answer, long and a closing brace. If long is nil, answer is the whole
+// response.
 func (g *Gateway) answerPlain(ctx context.Context, p *junctor.Principal, m *wire.Message) (answer, long []byte, f clientError, left junctor.Allowance) {
 	x := &exchange{
 		gateway: g, principal: p, entryPoint: junctor.DoorPlain, view: catalog.View{Plain: true, Older: true}, message: m,
@@ -78,6 +80,7 @@ func (g *Gateway) answerPlain(ctx context.Context, p *junctor.Principal, m *wire
 	return wire.AppendResult(nil, m.ID, o.body), nil, clientError{}, x.allowance
 }
 
+// runPlain handles the methods of the plain endpoint.
 func (x *exchange) runPlain(ctx context.Context) (outcome, error) {
 	switch x.message.Method {
 	case wire.MethodInitialize:
@@ -97,9 +100,9 @@ func (x *exchange) runPlain(ctx context.Context) (outcome, error) {
 	return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown method " + quoteShort(x.message.Method) + "; this door has initialize, ping, tools/list and tools/call"}
 }
 
-// flattenStructured puts the members of structuredContent at the top of a result as well,
-// where clients of this door look for them. A member that the result has itself
-// stays as it is, and none is taken for what MCP says of a result.
+// flattenStructured copies the members of structuredContent to the top of a result, where
+// clients of this endpoint look for them. It neither replaces a member of the result nor
+// adds one that MCP defines for results.
 func flattenStructured(body []byte) []byte {
 	structured := wire.Get(body, "structuredContent")
 	if len(structured) == 0 || structured[0] != '{' {
@@ -115,7 +118,7 @@ func flattenStructured(body []byte) []byte {
 	return wire.AppendObject(nil, body, nil, add...)
 }
 
-// serveTools is GET /mcp/tools: the tools as one simple list.
+// serveTools serves GET /mcp/tools: the tools as one plain list.
 func (g *Gateway) serveTools(w http.ResponseWriter, r *http.Request) {
 	p := g.authenticate(w, r)
 	if p == nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// appendResponse writes the JSON-RPC answer of an exchange as its era wants it.
+// appendResponse appends the JSON-RPC response of an exchange in the form of its era.
 func (x *exchange) appendResponse(dst []byte, o outcome) []byte {
 	dst, rest := x.appendResponseHead(dst, o)
 	return append(append(dst, rest...), '}')
 }
 
-// appendResponseHead writes the answer up to what is left of it: rest, which is the
-// outcome's own bytes, and a closing brace. A list is not copied for everyone who
-// asks for it.
+// appendResponseHead appends the response up to the outcome's own members. The rest of
+// the response is rest, which is memory of the outcome, and a closing brace. So a list is
+// not copied for every client that requests it.
 func (x *exchange) appendResponseHead(dst []byte, o outcome) (head, rest []byte) {
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), x.message.ID...), `,"result":`...)
 	if len(o.body) == 0 {
@@ -32,8 +32,8 @@ func (x *exchange) appendResponseHead(dst []byte, o outcome) (head, rest []byte)
 	return x.gateway.appendModernHead(dst, o)
 }
 
-// appendModernHead writes a result with what every modern result says, up to its own
-// members, which are rest.
+// appendModernHead appends the members that every modern result has, up to the outcome's
+// own members, which are rest.
 func (g *Gateway) appendModernHead(dst []byte, o outcome) (head, rest []byte) {
 	dst = append(dst, `{"resultType":"`...)
 	switch {
@@ -54,6 +54,7 @@ func (g *Gateway) appendModernHead(dst []byte, o outcome) (head, rest []byte) {
 		}
 	}
 	dst = append(dst, `,"_meta":`...)
+	// A result of a server may have a _meta of its own, which ours is merged with.
 	var own []byte
 	if !o.isList {
 		own = wire.Get(o.body, "_meta")
@@ -66,9 +67,8 @@ func (g *Gateway) appendModernHead(dst []byte, o outcome) (head, rest []byte) {
 	return appendSeparator(dst, o.body, own != nil)
 }
 
-// appendSeparator gives the members of body that go behind those in dst, up to the end of
-// the object. Only a body that has members of ours among its own is copied member
-// by member.
+// appendSeparator returns the members of body up to the end of the object, and appends a
+// comma to dst if there are any. Only a body that has a _meta of its own is copied.
 func appendSeparator(dst, body []byte, hasMeta bool) (head, rest []byte) {
 	rest = body[1:]
 	if hasMeta {
@@ -80,6 +80,7 @@ func appendSeparator(dst, body []byte, hasMeta bool) (head, rest []byte) {
 	return dst, rest
 }
 
+// skipSpace returns the index of the first byte of rest that is not white space.
 func skipSpace(rest []byte) int {
 	i := 0
 	for rest[i] == ' ' || rest[i] == '\n' || rest[i] == '\t' || rest[i] == '\r' {
@@ -88,18 +89,19 @@ func skipSpace(rest []byte) int {
 	return i
 }
 
-// postResponse is the HTTP answer to one POST: a JSON object, unless something has to
-// be sent before it; then a stream of events that ends with it.
+// postResponse is the HTTP response to one POST. It is a JSON object, unless a message
+// has to be sent before the response; then it is an event stream that ends with the
+// response.
 type postResponse struct {
 	gateway     *Gateway
 	w           http.ResponseWriter
-	streamFirst bool // the client would rather have a stream
-	mu          sync.Mutex
-	streaming   bool
-	buf         []byte
+	streamFirst bool       // the client prefers a stream
+	mu          sync.Mutex // guards the fields below, and orders writes
+	streaming   bool       // the head of the stream was sent
+	buf         []byte     // of one event, reused
 }
 
-// sendMessage makes the answer a stream, if it is none yet, and writes a message.
+// sendMessage makes the response a stream, unless it is one, and writes a message.
 func (r *postResponse) sendMessage(message []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,6 +109,7 @@ func (r *postResponse) sendMessage(message []byte) {
 	r.writeEvent(message)
 }
 
+// startStream makes the response a stream, unless it is one. The caller holds r.mu.
 func (r *postResponse) startStream() {
 	if !r.streaming {
 		r.streaming = true
@@ -114,13 +117,14 @@ func (r *postResponse) startStream() {
 	}
 }
 
+// writeEvent writes one message as an event. The caller holds r.mu.
 func (r *postResponse) writeEvent(message []byte) {
 	r.buf = wire.AppendEvent(r.buf[:0], wire.Event{Data: message})
-	_, _ = r.w.Write(r.buf) // a client that went away ends the request's context
+	_, _ = r.w.Write(r.buf) // if the client has disconnected, the request's context ends
 	_ = http.NewResponseController(r.w).Flush()
 }
 
-// writeComment keeps a quiet stream from being taken for dead.
+// writeComment writes a comment line, which keeps proxies from closing a quiet stream.
 func (r *postResponse) writeComment() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +133,7 @@ func (r *postResponse) writeComment() {
 	_ = http.NewResponseController(r.w).Flush()
 }
 
-// writeFinal writes the answer itself. Once a stream has begun, its status stands.
+// writeFinal writes the response itself. After a stream has begun, status is ignored.
 func (r *postResponse) writeFinal(status int, message []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,17 +144,17 @@ func (r *postResponse) writeFinal(status int, message []byte) {
 	}
 	h := r.w.Header()
 	h["Content-Type"] = r.gateway.jsonType
-	h["Content-Length"] = []string{strconv.Itoa(len(message))} // else long answers are sent in chunks
+	h["Content-Length"] = []string{strconv.Itoa(len(message))} // otherwise net/http sends long responses in chunks
 	r.w.WriteHeader(status)
 	_, _ = r.w.Write(message)
 }
 
-// longBodySize is from where on a list or a result is not worth a copy: written in
-// parts, it costs a system call more.
+// longBodySize is the size from which a body is written in parts instead of copied. The
+// parts cost one more system call.
 const longBodySize = 32 << 10
 
-// writeFinalParts writes an answer that is head, bytes that others may share, and a
-// brace. head may be written over.
+// writeFinalParts writes a response that consists of head, body and a closing brace. body
+// may be shared with other requests and is not changed. head may be overwritten.
 func (r *postResponse) writeFinalParts(head, body []byte) {
 	if len(body) < longBodySize {
 		r.writeFinal(http.StatusOK, append(append(head, body...), '}'))
@@ -171,7 +175,7 @@ func (r *postResponse) writeFinalParts(head, body []byte) {
 	r.writeParts(parts)
 }
 
-// writeParts writes parts until one fails: a client that went away ends the
+// writeParts writes parts until one fails. A client that has disconnected ends the
 // request's context.
 func (r *postResponse) writeParts(parts [][]byte) {
 	for _, part := range parts {
@@ -181,12 +185,12 @@ func (r *postResponse) writeParts(parts [][]byte) {
 	}
 }
 
-// writeEventParts is event for a message in parts. JSON has line ends between its tokens
-// alone, where a line of an event may end as well.
+// writeEventParts is writeEvent for a message in parts. JSON has line ends only between
+// tokens, where the data of an event may be split as well. The caller holds r.mu.
 func (r *postResponse) writeEventParts(parts [][]byte) {
 	_, err := r.w.Write([]byte("data: "))
 	for _, part := range parts {
-		for len(part) > 0 && err == nil { // a client that went away ends the request's context
+		for len(part) > 0 && err == nil { // if the client has disconnected, the request's context ends
 			line, rest := part, []byte(nil)
 			if i := bytes.IndexAny(part, "\r\n"); i >= 0 {
 				line, rest = part[:i], part[i+1:]
@@ -209,7 +213,8 @@ func (g *Gateway) joinParts(p *junctor.Principal, head, long []byte) []byte {
 	return message
 }
 
-// startEventStream sends the head of an event stream.
+// startEventStream sends the head of an event stream at once, so that the client sees it
+// before the first event.
 func (g *Gateway) startEventStream(w http.ResponseWriter) {
 	h := w.Header()
 	h["Content-Type"] = g.sseType

@@ -8,7 +8,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// requestedProfile is the profile that the address of a door names: /mcp?profile=gemini.
+// requestedProfile returns the profile in the query of the URL, such as
+// /mcp?profile=gemini.
 func requestedProfile(r *http.Request) (junctor.Profile, error) {
 	if r.URL.RawQuery == "" {
 		return junctor.ProfileNone, nil
@@ -17,9 +18,9 @@ func requestedProfile(r *http.Request) (junctor.Profile, error) {
 	return p, junctor.CheckProfile(p)
 }
 
-// profileOfClient is the profile of clients that are known not to take all that there
-// is, by the name that they give themselves. What a profile would take away from
-// a client that does not need it has to be asked for.
+// profileOfClient returns the profile for clients that are known not to support all
+// schemas, by the name in their clientInfo. Profiles that would take something away from
+// other clients must be requested.
 func profileOfClient(info []byte) junctor.Profile {
 	name := bytes.Trim(wire.Get(info, "name"), `"`)
 	switch {
@@ -32,16 +33,17 @@ func profileOfClient(info []byte) junctor.Profile {
 	return junctor.ProfileNone
 }
 
+// hasPrefixFold reports whether s begins with prefix, ignoring case.
 func hasPrefixFold(s []byte, prefix string) bool {
 	return len(s) >= len(prefix) && bytes.EqualFold(s[:len(prefix)], []byte(prefix))
 }
 
-// clientProfile is that of a session's client.
+// clientProfile returns the profile of the session's client.
 func (s *session) clientProfile() junctor.Profile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.clientInfo == nil {
-		return s.sealed.Profile // it was opened again
+		return s.sealed.Profile // the session was reopened from its id, which lacks clientInfo
 	}
 	return profileOfClient(s.clientInfo)
 }

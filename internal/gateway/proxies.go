@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Proxies are the reverse proxies that stand before us. What they say of a
-// request, in X-Forwarded-For, -Host and -Proto or in Forwarded (RFC 7239),
-// counts; what anybody else says does not. Where the two kinds of headers
-// disagree a client has sent one of them itself, and neither counts.
+// Proxies are the address ranges of trusted reverse proxies. Their X-Forwarded-For, -Host
+// and -Proto headers, or their Forwarded header (RFC 7239), are believed; those of other
+// peers are not. If the two kinds of headers disagree, a client has sent one of them
+// itself, and neither is believed.
 type Proxies []netip.Prefix
 
-// Client is where a request comes from: of the addresses that it passed, the
-// nearest that is none of the proxies.
+// Client returns the address that a request comes from: the nearest address on its path
+// that is no trusted proxy.
 func (p Proxies) Client(r *http.Request) netip.Addr {
 	peer := peerAddr(r)
 	if !p.isTrusted(peer) {
@@ -22,6 +22,7 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 	a, hasA := p.nearestClient(peer, parseXForwardedFor(r.Header["X-Forwarded-For"]))
 	b, hasB := p.nearestClient(peer, parseForwardedFor(r.Header["Forwarded"]))
 	switch {
+	// Two answers, or none: believe only the connection.
 	case hasA && hasB && a != b, !hasA && !hasB:
 		return peer
 	case hasA:
@@ -30,8 +31,8 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 	return b
 }
 
-// forwardedHost is what the proxy that sent a request says the client asked for; "" for
-// what it does not say.
+// forwardedHost returns the host and the scheme that the client used, as a trusted proxy
+// reports them. Each is "" if it is not reported.
 func (p Proxies) forwardedHost(r *http.Request) (host, proto string) {
 	if len(p) == 0 || !p.isTrusted(peerAddr(r)) {
 		return "", ""
@@ -42,6 +43,8 @@ func (p Proxies) forwardedHost(r *http.Request) (host, proto string) {
 	return strings.ToLower(host), strings.ToLower(proto)
 }
 
+// agreedValue returns the value that both headers give, or the one that is present. It
+// returns "" if they differ.
 func agreedValue(a, b string) string {
 	switch {
 	case b == "" || strings.EqualFold(a, b):
@@ -52,6 +55,7 @@ func agreedValue(a, b string) string {
 	return ""
 }
 
+// isTrusted reports whether an address belongs to a trusted proxy.
 func (p Proxies) isTrusted(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	for _, prefix := range p {
@@ -62,9 +66,9 @@ func (p Proxies) isTrusted(a netip.Addr) bool {
 	return false
 }
 
-// nearestClient walks from the peer towards the client, as far as the word of each
-// counts.
-func (p Proxies) nearestClient(peer netip.Addr, hops []netip.Addr) (client netip.Addr, said bool) {
+// nearestClient walks from the peer towards the client and stops at the first address
+// that is not trusted. found is false if there are no hops.
+func (p Proxies) nearestClient(peer netip.Addr, hops []netip.Addr) (client netip.Addr, found bool) {
 	client = peer
 	for i := len(hops) - 1; i >= 0 && hops[i].IsValid() && p.isTrusted(client); i-- {
 		client = hops[i]
@@ -72,12 +76,14 @@ func (p Proxies) nearestClient(peer netip.Addr, hops []netip.Addr) (client netip
 	return client, len(hops) > 0
 }
 
+// peerAddr returns the address at the other end of the connection.
 func peerAddr(r *http.Request) netip.Addr {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return at.Addr().Unmap()
 }
 
-// parseXForwardedFor reads X-Forwarded-For. A hop that is no address is the zero one.
+// parseXForwardedFor reads X-Forwarded-For. A hop that is no address becomes the zero
+// address.
 func parseXForwardedFor(lines []string) []netip.Addr {
 	var hops []netip.Addr
 	for _, line := range lines {
@@ -88,7 +94,7 @@ func parseXForwardedFor(lines []string) []netip.Addr {
 	return hops
 }
 
-// parseForwardedFor reads the for of Forwarded, likewise.
+// parseForwardedFor reads the for parameters of Forwarded, likewise.
 func parseForwardedFor(lines []string) []netip.Addr {
 	var hops []netip.Addr
 	for _, line := range lines {
@@ -99,7 +105,7 @@ func parseForwardedFor(lines []string) []netip.Addr {
 	return hops
 }
 
-// parseHop reads an address, perhaps with a port.
+// parseHop reads an address with an optional port.
 func parseHop(text string) netip.Addr {
 	text = strings.TrimSpace(text)
 	if at, err := netip.ParseAddrPort(text); err == nil {
@@ -109,7 +115,7 @@ func parseHop(text string) netip.Addr {
 	return a.Unmap()
 }
 
-// lastValue is what the nearest of several proxies wrote.
+// lastValue returns the value that the nearest proxy has written.
 func lastValue(lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -118,6 +124,7 @@ func lastValue(lines []string) string {
 	return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 }
 
+// lastElement returns the element of Forwarded that the nearest proxy has written.
 func lastElement(lines []string) map[string]string {
 	if len(lines) == 0 {
 		return nil
@@ -139,15 +146,14 @@ func parseElement(text string) map[string]string {
 			value = unescapeQuoted(value[1 : n-1])
 		}
 		if _, twice := out[name]; twice {
-			value = "" // which of them is meant, nobody knows
+			value = "" // ambiguous, so believe neither
 		}
 		out[name] = value
 	}
 	return out
 }
 
-// splitUnquoted splits at a separator that stands in no quotes. It gives one
-// part at least.
+// splitUnquoted splits text at separators outside quotes. It returns at least one part.
 func splitUnquoted(text string, sep byte) []string {
 	var parts []string
 	quoted, from := false, 0
@@ -165,6 +171,7 @@ func splitUnquoted(text string, sep byte) []string {
 	return append(parts, text[from:])
 }
 
+// unescapeQuoted removes the backslashes of a quoted string.
 func unescapeQuoted(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -10,44 +10,48 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Peers are the other processes that serve the same clients. Any of them serves
-// any request, except what another has in memory: a stream to go on with, a
-// question that waits for its answer, a call that waits for input. Their ids say
-// whose they are.
+// Peers connects this replica to the others that serve the same clients. Any replica
+// serves any request, except for state in the memory of another one: a stream to resume,
+// a request that waits for its response, or a call that waits for input. The ids of these
+// name their replica.
 type Peers interface {
-	// Self names this process, in letters and digits, from its start to its end.
+	// Self returns the name of this replica, in letters and digits. It is constant for
+	// the life of the process.
 	Self() string
-	// Forward has another process answer a request, whose body is body where that
-	// was read already. An error says that nothing was answered: it is gone.
+	// Forward lets another replica answer a request. body is the body if it was read
+	// already. An error means that nothing was answered: the replica is unavailable.
 	Forward(w http.ResponseWriter, r *http.Request, node string, body []byte) error
-	// Tell tells all others, where there are any, and comes back when they have heard.
+	// Tell sends an event to all other replicas and returns after they have received it.
 	Tell(ctx context.Context, n News)
 }
 
-// News is what processes tell each other of sessions.
+// News is an event about a session that replicas send to each other.
 type News struct {
 	Kind    string           `json:"kind"`
 	Tenant  junctor.TenantID `json:"tenant"`
 	Session string           `json:"session"`
-	Request string           `json:"request,omitempty"` // of a cancelled one, its id as JSON
+	Request string           `json:"request,omitempty"` // JSON id of the cancelled request
 }
 
 const (
-	eventEnded     = "ended"     // a session was ended by its client
-	eventSaved     = "saved"     // what is stored of a session is new
-	eventCancelled = "cancelled" // a client no longer wants an answer
+	eventEnded     = "ended"     // the client has ended the session
+	eventSaved     = "saved"     // the stored row of the session has changed
+	eventCancelled = "cancelled" // the client has cancelled a request
 )
 
+// notifyReplicas sends an event to the other replicas, if there are any.
 func (g *Gateway) notifyReplicas(ctx context.Context, n News) {
 	if g.options.Peers != nil {
 		g.options.Peers.Tell(ctx, n)
 	}
 }
 
-// Hear takes what another process tells.
+// Hear handles an event of another replica.
 func (g *Gateway) Hear(ctx context.Context, n News) error {
 	s := g.sessions.findByID(n.Tenant, n.Session)
 	switch {
+	// State that is kept for a session is dropped even if this replica does not
+	// have the session in memory.
 	case n.Kind == eventEnded:
 		if s != nil {
 			g.sessions.remove(s.sealedID)
@@ -59,6 +63,8 @@ func (g *Gateway) Hear(ctx context.Context, n News) error {
 	case s == nil:
 	case n.Kind == eventCancelled:
 		s.cancelCall([]byte(n.Request))
+	// The event has no content: the row is the truth, whatever the order of
+	// events is.
 	case n.Kind == eventSaved:
 		row, saved, err := g.options.Sessions.LoadSession(ctx, n.Tenant, n.Session)
 		if err != nil {
@@ -71,8 +77,8 @@ func (g *Gateway) Hear(ctx context.Context, n News) error {
 	return nil
 }
 
-// Recheck lets sessions go that were ended elsewhere while nothing could be heard,
-// and reads the others again.
+// Recheck compares all sessions in memory with the store, after a time in which no events
+// could be received: it closes those that were ended, and reloads the others.
 func (g *Gateway) Recheck(ctx context.Context) error {
 	for _, s := range g.sessions.all() {
 		ended, err := g.options.Sessions.SessionRevoked(ctx, s.sealed.Tenant, s.sealed.ID)
@@ -90,7 +96,7 @@ func (g *Gateway) Recheck(ctx context.Context) error {
 	return nil
 }
 
-// applySaved has the session be as it is stored.
+// applySaved updates the session from its stored row.
 func (s *session) applySaved(row SavedSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +107,8 @@ func (s *session) applySaved(row SavedSession) {
 	}
 }
 
-// findByID finds a session that is in memory. It is for news, which is rare.
+// findByID returns a session in memory by its plain id. It searches all sessions, which
+// is fine for events between replicas: they are rare.
 func (t *sessionTable) findByID(tenant junctor.TenantID, id string) *session {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -113,8 +120,8 @@ func (t *sessionTable) findByID(tenant junctor.TenantID, id string) *session {
 	return nil
 }
 
-// replicaOf is the other process that an id begins with; "" where it is this one, or
-// there are no others.
+// replicaOf returns the other replica that an id begins with. It returns "" if that is
+// this one, or if there are no others.
 func (g *Gateway) replicaOf(id string) string {
 	if g.options.Peers == nil {
 		return ""
@@ -126,16 +133,16 @@ func (g *Gateway) replicaOf(id string) string {
 	return node
 }
 
-// replicaOfStream is the other process that a stream is of.
+// replicaOfStream returns the other replica that has a stream, or "".
 func (g *Gateway) replicaOfStream(id string) string {
 	if id == "" {
 		return ""
 	}
-	return g.replicaOf(id[1:]) // behind what kind of stream it is
+	return g.replicaOf(id[1:]) // the first letter is the kind of stream
 }
 
-// replicaOfResponse is the other process whose question a message answers; "" for every
-// other message.
+// replicaOfResponse returns the other replica whose request a message answers. It returns
+// "" for every other message.
 func (g *Gateway) replicaOfResponse(m *wire.Message) string {
 	if g.options.Peers == nil || m.Kind != wire.Response {
 		return ""
@@ -147,7 +154,7 @@ func (g *Gateway) replicaOfResponse(m *wire.Message) string {
 	return g.replicaOf(id)
 }
 
-// replicaOfState is the other process in which the call waits that a state belongs to.
+// replicaOfState returns the other replica that holds the call of a request state, or "".
 func (g *Gateway) replicaOfState(requestState string) string {
 	if g.options.Peers == nil {
 		return ""
@@ -158,14 +165,15 @@ func (g *Gateway) replicaOfState(requestState string) string {
 	return ""
 }
 
-// forwardRequest has another process answer, where one is named; false where none is,
-// or it is gone, and nothing was answered.
+// forwardRequest lets another replica answer, if one is named. It returns false if none
+// is named or it is unavailable; nothing was answered then.
 func (g *Gateway) forwardRequest(w http.ResponseWriter, r *http.Request, node string, body []byte) bool {
 	return node != "" && g.options.Peers.Forward(w, r, node, body) == nil
 }
 
-// forwardOrFail is forwarded for what nobody else can answer: where the process is
-// gone it says so.
+// forwardOrFail is forwardRequest for requests that no other replica can answer: if that
+// replica is unavailable, it answers with an error. It returns false only if no replica
+// is named.
 func (g *Gateway) forwardOrFail(w http.ResponseWriter, r *http.Request, node string, id, body []byte) bool {
 	if node == "" {
 		return false

@@ -12,8 +12,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// readBody takes a request's body whole into a pooled buffer, or answers 415 or 413, or
-// 429 or 503 where too many bytes are in flight.
+// readBody reads the body of a request into a pooled message. It answers 415 or 413, or
+// 429 or 503 if too many bytes are in flight, and then returns nil.
 func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request, p *junctor.Principal) *inboundMessage {
 	in, refused := g.tryReadBody(w, r, p)
 	if refused != nil {
@@ -24,7 +24,8 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request, p *junctor.Pr
 	return in
 }
 
-// tryReadBody is read for doors that refuse in their own way.
+// tryReadBody is readBody for endpoints with their own form of errors. It reads at most
+// MaxBody bytes, within BodyFor.
 func (g *Gateway) tryReadBody(w http.ResponseWriter, r *http.Request, p *junctor.Principal) (*inboundMessage, *clientError) {
 	if ct := r.Header.Get("Content-Type"); ct != "application/json" {
 		if t, _, err := mime.ParseMediaType(ct); err != nil || t != "application/json" {
@@ -39,14 +40,16 @@ func (g *Gateway) tryReadBody(w http.ResponseWriter, r *http.Request, p *junctor
 	in.body = in.body[:0]
 	var err error
 	if n := int(r.ContentLength); n >= cap(in.body) {
-		// Before the time limit for reading begins: who waits here does not read.
+		// Wait for memory before the read deadline is set: while the request
+		// waits here, nothing is read.
 		if in.body, err = g.options.Bytes.Make(r.Context(), who, n+1); err != nil {
 			g.releaseMessage(in)
 			return nil, errNoMemory(w, err)
 		}
 	}
-	// A body that does not come holds a connection and a goroutine. The deadline
-	// must not stay: it would end the request while its answer is made.
+	// A client that never sends its body would hold a connection and a goroutine.
+	// The deadline is removed after the read; otherwise it would end the request
+	// while it is answered.
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(g.options.BodyFor))
 	in.body, err = g.options.Bytes.ReadAll(r.Context(), who, in.body, r.Body, r.ContentLength, g.options.MaxBody)
@@ -64,9 +67,9 @@ func (g *Gateway) tryReadBody(w http.ResponseWriter, r *http.Request, p *junctor
 	return nil, &clientError{status: http.StatusBadRequest, rpcError: &wire.Error{Code: wire.CodeParse, Message: "the request body could not be read to its end"}}
 }
 
-// errNoMemory refuses a body for which there is no memory now.
+// errNoMemory is the error for a body for which there is no memory now.
 func errNoMemory(w http.ResponseWriter, err error) *clientError {
-	w.Header().Set("Connection", "close") // what was not read is not worth reading
+	w.Header().Set("Connection", "close") // do not read the rest of the body
 	f := toClientError(err, true, "")
 	if junctor.CodeOf(err) == junctor.CodeTooLarge {
 		f.status = http.StatusRequestEntityTooLarge
@@ -74,16 +77,18 @@ func errNoMemory(w http.ResponseWriter, err error) *clientError {
 	return &f
 }
 
+// errTooLarge is the error for a body above the limit.
 func errTooLarge(w http.ResponseWriter) *clientError {
-	w.Header().Set("Connection", "close") // what was not read is not worth reading
+	w.Header().Set("Connection", "close") // do not read the rest of the body
 	return &clientError{
 		status:   http.StatusRequestEntityTooLarge,
 		rpcError: &wire.Error{Code: codeTooLarge, Message: "the message is larger than this door takes; --max-body sets the limit"},
 	}
 }
 
-// parseAccept reads an Accept header: whether it takes both of the types that
-// Streamable HTTP answers with, and whether it names the stream first.
+// parseAccept reads an Accept header. both is true if it includes the two media types of
+// Streamable HTTP; streamFirst is true if it names the event stream first. Without a
+// header, the client accepts both.
 func parseAccept(header []string) (both, streamFirst bool) {
 	if len(header) == 0 {
 		return true, false

@@ -13,19 +13,21 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// sessionTable holds the legacy sessions that are in memory, by sealed id.
+// sessionTable holds the legacy sessions in memory, by sealed id.
 type sessionTable struct {
 	mu         sync.RWMutex
 	bySealedID map[string]*session
 }
 
+// get returns a session in memory, or nil.
 func (t *sessionTable) get(text string) *session {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.bySealedID[text]
 }
 
-// put adds a session, unless another request has opened it meanwhile.
+// put adds a session and returns it. If another request has added it meanwhile, it
+// returns that one.
 func (t *sessionTable) put(s *session) *session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,13 +41,14 @@ func (t *sessionTable) put(s *session) *session {
 	return s
 }
 
+// remove drops a session from memory.
 func (t *sessionTable) remove(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.bySealedID, text)
 }
 
-// all gives the sessions in memory.
+// all returns the sessions in memory.
 func (t *sessionTable) all() []*session {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -56,14 +59,15 @@ func (t *sessionTable) all() []*session {
 	return out
 }
 
-// Sessions counts the legacy sessions that are in memory.
+// Sessions returns the number of legacy sessions in memory.
 func (g *Gateway) Sessions() int {
 	g.sessions.mu.RLock()
 	defer g.sessions.mu.RUnlock()
 	return len(g.sessions.bySealedID)
 }
 
-// closeIdleSessions lets idle sessions go, and all of them at the end.
+// closeIdleSessions removes idle sessions from memory until the gateway closes, and then
+// closes all sessions.
 func (g *Gateway) closeIdleSessions() {
 	tick := time.NewTicker(min(g.options.Idle/2, time.Minute))
 	defer tick.Stop()
@@ -86,7 +90,8 @@ func (g *Gateway) closeIdleSessions() {
 	}
 }
 
-// createSession makes a session for a principal and seals its id.
+// createSession creates a session for a principal and seals its id. It stores a row only
+// if the capabilities are too large for the id.
 func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view catalog.View, version string, caps, info []byte) (*session, error) {
 	s := newSession(g.newBootID(), version, caps, info)
 	s.lastUsed = g.options.Now()
@@ -94,6 +99,7 @@ func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view 
 		ID: g.options.NewID(), Tenant: p.Tenant, Issuer: p.Issuer, Subject: p.Subject, Server: view.Server, Agent: p.Agent,
 		Version: version, Profile: profileOfClient(info), Expires: s.lastUsed.Add(sessionLifetime).Unix(),
 	}
+	// The id travels in a header, whose size proxies limit.
 	if len(caps) <= maxSealedCapabilities {
 		s.sealed.Caps = slices.Clone(caps)
 	} else {
@@ -111,8 +117,8 @@ func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view 
 	return g.sessions.put(s), nil
 }
 
-// newBootID tells the streams of one opening of a session from those of another. It
-// begins with the process where there are several: nodeOf reads that.
+// newBootID returns an id that tells one opening of a session from others. With several
+// replicas it begins with the name of this one, which replicaOf reads.
 func (g *Gateway) newBootID() string {
 	id := g.options.NewID()
 	id = id[max(len(id)-8, 0):]
@@ -122,16 +128,18 @@ func (g *Gateway) newBootID() string {
 	return g.options.Peers.Self() + "." + id + "."
 }
 
-// findSession finds the session that a request names, in memory or by its id alone.
-// It answers 400 for a request without one and 404 for one that is unknown,
-// ended, expired, or somebody else's: all the same to the client. Where nobody can
-// tell just now it answers 503: a client that is told 404 gives its session up.
+// findSession returns the session that a request names, from memory or from its sealed id
+// alone. It answers 400 if the request names none. It answers 404 if the session is
+// unknown, has ended or expired, or belongs to another principal; the client cannot tell
+// these apart. It answers 503 if the store is unavailable, because a client that receives
+// 404 gives up its session. After each of these answers it returns nil.
 func (g *Gateway) findSession(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, id []byte) *session {
 	text := r.Header.Get(wire.HeaderSessionID)
 	if text == "" {
 		g.writeError(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: wire.HeaderSessionID + " is missing: send initialize first, and then the id it answered with"})
 		return nil
 	}
+	// After a restart, or on another replica, the session is reopened from its id.
 	s := g.sessions.get(text)
 	if s == nil {
 		var err error
@@ -145,6 +153,8 @@ func (g *Gateway) findSession(w http.ResponseWriter, r *http.Request, p *junctor
 			return nil
 		}
 	}
+	// A session is bound to its party, its endpoint and its agent. A stolen id is
+	// useless with another credential.
 	if s == nil || s.sealed.Tenant != p.Tenant || s.sealed.Issuer != p.Issuer || s.sealed.Subject != p.Subject || s.sealed.Server != view.Server ||
 		s.sealed.Agent != p.Agent {
 		g.writeError(w, http.StatusNotFound, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; send initialize to begin another"})
@@ -156,17 +166,18 @@ func (g *Gateway) findSession(w http.ResponseWriter, r *http.Request, p *junctor
 	return s
 }
 
-// openSession brings a session back into memory from its sealed id; nil when it
-// is not good, and an error when that cannot be known.
+// openSession loads a session into memory from its sealed id. It returns nil if the
+// session is not valid, and an error if that cannot be determined.
 func (g *Gateway) openSession(ctx context.Context, text string) (*session, error) {
 	plain, err := g.options.Sealer.Open(purposeSession, text)
 	if err != nil {
-		return nil, nil //nolint:nilerr // it is not one of ours
+		return nil, nil //nolint:nilerr // not sealed by us
 	}
 	var sealed sealedSession
 	if json.Unmarshal(plain, &sealed) != nil || g.options.Now().Unix() >= sealed.Expires {
-		return nil, nil //nolint:nilerr // nor is that
+		return nil, nil //nolint:nilerr // malformed or expired
 	}
+	// The id itself stays valid until it expires, so ended sessions are remembered.
 	revoked, err := g.options.Sessions.SessionRevoked(ctx, sealed.Tenant, sealed.ID)
 	if err != nil || revoked {
 		return nil, err
@@ -187,14 +198,15 @@ func (g *Gateway) openSession(ctx context.Context, text string) (*session, error
 	return g.sessions.put(s), nil
 }
 
-// notifyEnded tells those who keep something for a session that its client is gone.
+// notifyEnded reports the end of a session to the code that keeps state for it.
 func (g *Gateway) notifyEnded(p *junctor.Principal, s *session) {
 	if g.options.Ended != nil {
 		g.options.Ended(p.Tenant, s.id)
 	}
 }
 
-// handleOneWay takes what a client says without wanting an answer.
+// handleOneWay handles a message that has no response: a response or a notification of
+// the client.
 func (g *Gateway) handleOneWay(ctx context.Context, p *junctor.Principal, s *session, m *wire.Message) {
 	switch {
 	case m.Kind == wire.Response:
@@ -202,13 +214,13 @@ func (g *Gateway) handleOneWay(ctx context.Context, p *junctor.Principal, s *ses
 	case m.Method == wire.NoteRootsListChanged && g.options.RootsChanged != nil:
 		g.options.RootsChanged(p, s.id)
 	case m.Method == wire.NoteCancelled && m.RequestID != nil:
-		if !s.cancelCall(m.RequestID) && s.sealedID != "" { // it may run elsewhere
+		if !s.cancelCall(m.RequestID) && s.sealedID != "" { // it may run on another replica
 			g.notifyReplicas(ctx, News{Kind: eventCancelled, Tenant: p.Tenant, Session: s.id, Request: string(m.RequestID)})
 		}
 	}
 }
 
-// endSession serves DELETE.
+// endSession serves DELETE: it ends a session on all replicas.
 func (g *Gateway) endSession(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
 	s := g.findSession(w, r, p, view, nil)
 	if s == nil {

@@ -10,12 +10,13 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// duplexTable holds the open connections of the HTTP+SSE door.
+// duplexTable holds the open connections of HTTP+SSE, by the id in their endpoint URL.
 type duplexTable struct {
 	mu   sync.Mutex
 	byID map[string]*duplexConn
 }
 
+// put adds a connection.
 func (t *duplexTable) put(id string, c *duplexConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -25,20 +26,22 @@ func (t *duplexTable) put(id string, c *duplexConn) {
 	t.byID[id] = c
 }
 
+// get returns a connection, or nil.
 func (t *duplexTable) get(id string) *duplexConn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.byID[id]
 }
 
+// remove drops a connection.
 func (t *duplexTable) remove(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.byID, id)
 }
 
-// serveSSE is GET /sse: the half of HTTP+SSE on which the server talks. Its first
-// event says where the client posts.
+// serveSSE serves GET /sse: the half of HTTP+SSE on which the server sends. The first
+// event tells the client where to post.
 func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	p := g.authenticateMethod(w, r, http.MethodGet)
 	if p == nil {
@@ -58,7 +61,7 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	_ = rc.SetWriteDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(g.ctx, cancel)() //nolint:contextcheck // the door ends with either
+	defer context.AfterFunc(g.ctx, cancel)() //nolint:contextcheck // the connection ends with either context
 	var buf []byte
 	c := g.newDuplexConn(ctx, p, junctor.DoorSSE, func(message []byte) error {
 		buf = wire.AppendEvent(buf[:0], wire.Event{Name: "message", Data: message})
@@ -72,10 +75,12 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	if g.options.Peers != nil {
 		id = g.options.Peers.Self() + "." + id
 	}
-	g.sseConnections.put(id, c) // before the client can know the id
+	g.sseConnections.put(id, c) // before the client learns the id
 	defer c.close()
 	defer g.sseConnections.remove(id)
 	g.startEventStream(w)
+	// A client may post as soon as it has read the id, so its responses must wait
+	// until this event is written.
 	c.writeMu.Lock()
 	_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Name: "endpoint", Data: []byte("/messages?session=" + id)}))
 	_ = rc.Flush()
@@ -87,6 +92,7 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-c.ctx.Done():
 			return
+		// The keep-alive must not fall between the bytes of a message.
 		case <-quiet.C:
 			c.writeMu.Lock()
 			_, err := w.Write([]byte(":\n\n"))
@@ -101,8 +107,8 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveMessages is POST /messages: the half on which the client talks. Answers
-// come on the other.
+// serveMessages serves POST /messages: the half on which the client sends. Responses are
+// sent on the other half. The poster must be the party that opened that half.
 func (g *Gateway) serveMessages(w http.ResponseWriter, r *http.Request) {
 	p := g.authenticateMethod(w, r, http.MethodPost)
 	if p == nil {
@@ -113,6 +119,7 @@ func (g *Gateway) serveMessages(w http.ResponseWriter, r *http.Request) {
 	if c == nil && g.forwardRequest(w, r, g.replicaOf(id), nil) {
 		return
 	}
+	// Another party learns nothing about the connection, not even that it exists.
 	if c == nil || !c.principal.Same(p) {
 		g.writeError(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; open /sse for another"})
 		return
@@ -127,5 +134,5 @@ func (g *Gateway) serveMessages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
-	c.handleMessage(p, in.body) //nolint:contextcheck // what it starts belongs to the other half
+	c.handleMessage(p, in.body) //nolint:contextcheck // requests belong to the other half
 }

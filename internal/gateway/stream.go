@@ -11,41 +11,43 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// maxStreamBytes bounds what a stream keeps for a client that comes back.
+// maxStreamBytes bounds the events that a stream keeps for a client that resumes it.
 const maxStreamBytes = 4 << 20
 
-// stream is the event stream of one legacy request, or of a session's notes. It
-// keeps what was sent, so that a client that lost its connection can go on
-// behind the last event it saw.
+// stream is the event stream of one legacy request, or the notification stream of a
+// session. It keeps its events, so that a client that lost its connection can resume
+// after the last event that it received.
 type stream struct {
-	prefix string // what its id begins with
-	number int    // and ends with; 0 is nothing
+	prefix string // beginning of its id
+	number int    // end of its id; 0 if there is none
 	now    func() time.Time
 
 	mu           sync.Mutex
 	events       [][]byte
-	firstEvent   [1][]byte // where events begin: most streams have one
-	droppedCount int       // events that were let go: event n is events[n-1-dropped]
-	byteSize     int
+	firstEvent   [1][]byte // initial memory of events: most streams have one
+	droppedCount int       // events that were dropped: event n is events[n-1-droppedCount]
+	byteSize     int       // of events
 	isEnded      bool
 	endedAt      time.Time
-	changed      chan struct{} // closed at every change; made when somebody waits
-	readerID     int           // who reads: a newer one ends the former
+	changed      chan struct{} // closed at every change; made when a reader waits
+	readerID     int           // the current reader: a newer reader replaces the former
 	hasReader    bool
 
-	hasAnswer bool        // the last event is the answer
-	replay    *replayCopy // where messages are kept as well; nil is nowhere
+	hasAnswer bool        // the last event is the response
+	replay    *replayCopy // stores the events as well; nil if nothing does
 
-	onSend func() // called when something was sent; nil is nobody
+	onSend func() // called after each message; nil calls nothing
 }
 
-func newStream(of string, n int, now func() time.Time) *stream {
-	s := &stream{prefix: of, number: n, now: now}
+// newStream makes a stream whose id is prefix and n.
+func newStream(prefix string, n int, now func() time.Time) *stream {
+	s := &stream{prefix: prefix, number: n, now: now}
 	s.events = s.firstEvent[:0]
 	return s
 }
 
-// id names the stream in the session. Few are ever asked for by it.
+// id returns the id of the stream within its session. It is built on demand, since few
+// streams are ever looked up.
 func (s *stream) id() string {
 	if s.number == 0 {
 		return s.prefix
@@ -53,7 +55,7 @@ func (s *stream) id() string {
 	return s.prefix + strconv.Itoa(s.number)
 }
 
-// sendMessage adds a message.
+// sendMessage adds a copy of a message.
 func (s *stream) sendMessage(message []byte) {
 	s.addEvent(bytes.Clone(message))
 	if s.onSend != nil {
@@ -61,7 +63,7 @@ func (s *stream) sendMessage(message []byte) {
 	}
 }
 
-// finishWith adds the last message, which it keeps, and ends the stream.
+// finishWith adds the response as the last message, which it keeps, and ends the stream.
 func (s *stream) finishWith(message []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,6 +75,7 @@ func (s *stream) finishWith(message []byte) {
 	s.isEnded, s.endedAt = true, s.now()
 }
 
+// addEvent adds a message, unless the stream has ended.
 func (s *stream) addEvent(message []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,13 +84,15 @@ func (s *stream) addEvent(message []byte) {
 	}
 }
 
-// appendEvent adds a message. The caller holds the lock.
+// appendEvent adds a message and drops the oldest ones if there are too many bytes. The
+// caller holds s.mu.
 func (s *stream) appendEvent(message []byte) {
 	s.events = append(s.events, message)
 	s.byteSize += len(message)
 	if s.replay != nil {
 		s.replay.addMessage(s.droppedCount+len(s.events), message, s.hasAnswer)
 	}
+	// The newest event always stays: a response must be deliverable, however long.
 	for s.byteSize > maxStreamBytes && len(s.events) > 1 {
 		s.byteSize -= len(s.events[0])
 		s.events, s.droppedCount = s.events[1:], s.droppedCount+1
@@ -95,7 +100,7 @@ func (s *stream) appendEvent(message []byte) {
 	s.wakeReader()
 }
 
-// endStream closes the stream behind its last message.
+// endStream ends the stream after its last message.
 func (s *stream) endStream() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,6 +110,7 @@ func (s *stream) endStream() {
 	}
 }
 
+// wakeReader tells the reader that something has changed. The caller holds s.mu.
 func (s *stream) wakeReader() {
 	if s.changed != nil {
 		close(s.changed)
@@ -112,27 +118,29 @@ func (s *stream) wakeReader() {
 	}
 }
 
-// endState says whether the stream has ended, and when.
+// endState reports whether the stream has ended, and when.
 func (s *stream) endState() (bool, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.isEnded, s.endedAt
 }
 
-// isStale says whether the stream ended so long ago that nobody will ask for it.
+// isStale reports whether the stream ended so long ago that no client will resume it.
 func (s *stream) isStale(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.isEnded && now.Sub(s.endedAt) > streamRetention
 }
 
+// isRead reports whether a client is connected to the stream.
 func (s *stream) isRead() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hasReader
 }
 
-// attachReader makes the caller the one reader: a message goes on one connection only.
+// attachReader makes the caller the only reader, because a message must be sent on one
+// connection only. The caller must pass the result to detachReader.
 func (s *stream) attachReader() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,6 +150,7 @@ func (s *stream) attachReader() int {
 	return s.readerID
 }
 
+// detachReader ends a reader, unless a newer one has replaced it.
 func (s *stream) detachReader(reader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,33 +159,36 @@ func (s *stream) detachReader(reader int) {
 	}
 }
 
-// eventsAfter gives the events behind number n, and what to wait for.
+// eventsAfter returns the events after number n and the number of the first of them. over
+// is true if the stream has ended or a newer reader has come. wake is closed at the next
+// change.
 func (s *stream) eventsAfter(n, reader int) (events [][]byte, first int, over bool, wake <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if reader != s.readerID {
+	if reader != s.readerID { // a newer connection reads this stream
 		return nil, n, true, nil
 	}
 	if s.changed == nil {
 		s.changed = make(chan struct{})
 	}
+	// Events before the kept ones are lost; continue with the oldest that is left.
 	from := max(n-s.droppedCount, 0)
 	return s.events[min(from, len(s.events)):], from + s.droppedCount + 1, s.isEnded, s.changed
 }
 
+// formatEventID returns the id of event n.
 func (s *stream) formatEventID(n int) string { return s.id() + "-" + strconv.Itoa(n) }
 
-// parseEventID reads an event id: which stream, and how far.
+// parseEventID reads the id of an event: its stream, and its number.
 func parseEventID(id string) (streamID string, n int, ok bool) {
 	streamID, num, ok := strings.Cut(id, "-")
 	n, err := strconv.Atoi(num)
 	return streamID, n, ok && err == nil && n >= 0
 }
 
-// serveStream writes a stream's events behind number n to an HTTP answer that
-// has begun, until the stream ends, the client goes away, a newer reader comes,
-// or, with poll set, it is time to let the connection go: the client was told
-// when to come back.
+// serveStream writes the events of a stream after number n to a response that has begun.
+// It returns when the stream ends, the client disconnects or a newer reader comes. With
+// poll it also returns after PollAfter: the client was told when to come back.
 func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request, s *stream, n int, poll bool) {
 	rc := http.NewResponseController(w)
 	_ = rc.SetWriteDeadline(time.Time{})
@@ -224,7 +236,8 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request, s *stream,
 	}
 }
 
-// sendPrimingEvent sends the empty event that gives a client an id to come back with.
+// sendPrimingEvent sends an empty event, which gives the client an id to resume with and
+// the time after which to reconnect.
 func (g *Gateway) sendPrimingEvent(w http.ResponseWriter, s *stream) {
 	b := wire.AppendEvent(nil, wire.Event{ID: s.formatEventID(0), HasID: true, Data: []byte{}, Retry: 1000, HasRetry: true})
 	_, _ = w.Write(b)

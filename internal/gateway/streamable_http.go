@@ -8,8 +8,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// serveMCP is Streamable HTTP of both eras on one path: all servers joined, or
-// the one that the path names.
+// serveMCP serves Streamable HTTP of both eras on one path: for all servers together, or
+// for the server that the path names. GET and DELETE belong to the legacy era.
 func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 	view := catalog.View{Server: r.PathValue("server")}
 	p := g.authenticate(w, r)
@@ -21,6 +21,8 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
 		return
 	}
+	// A server that the principal may not see is answered like one that does not
+	// exist, in both eras and for every method.
 	if view.Server != "" {
 		if _, err := g.options.Catalog.Snapshot().For(p.Tenant).Server(p, view.Server); err != nil {
 			g.recordRefusal(r, p, junctor.DoorMCP, junctor.KindServer, view.Server, err)
@@ -34,7 +36,7 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet, http.MethodDelete:
 		switch {
 		case wire.IsModern(r.Header.Get(wire.HeaderProtocolVersion)):
-			methodNotAllowed(w, "POST") // sessions and their streams are of the other era
+			methodNotAllowed(w, "POST") // the modern era has neither sessions nor their streams
 		case !g.checkLegacyVersion(w, r, nil):
 		case r.Method == http.MethodGet:
 			g.serveEvents(w, r, p, view)
@@ -46,11 +48,13 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// methodNotAllowed answers 405 with the allowed methods.
 func methodNotAllowed(w http.ResponseWriter, allow string) {
 	w.Header().Set("Allow", allow)
 	http.Error(w, "this door takes "+allow, http.StatusMethodNotAllowed)
 }
 
+// servePost reads one POST and hands it to its era.
 func (g *Gateway) servePost(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
 	both, streamFirst := parseAccept(r.Header["Accept"])
 	if !both {
@@ -61,6 +65,7 @@ func (g *Gateway) servePost(w http.ResponseWriter, r *http.Request, p *junctor.P
 	if in == nil {
 		return
 	}
+	// A batch belongs to one legacy version, so its era needs no further look.
 	version := r.Header.Get(wire.HeaderProtocolVersion)
 	if wire.IsBatch(in.body) {
 		g.postBatch(w, r, p, view, in)
@@ -79,12 +84,11 @@ func (g *Gateway) servePost(w http.ResponseWriter, r *http.Request, p *junctor.P
 		g.releaseMessage(in)
 		return
 	}
-	g.postLegacy(w, r, p, view, in, streamFirst) // releases in
+	g.postLegacy(w, r, p, view, in, streamFirst) // it releases in
 }
 
-// isModern is the era of one POST. Any modern mark in the body decides, whatever
-// else the request carries; the mirrored method is a mark only where no version
-// header says otherwise.
+// isModern returns the era of one POST. Any modern member of the body decides, whatever
+// the headers are. The mirrored method header decides only if there is no version header.
 func isModern(version string, h http.Header, m *wire.Message) bool {
 	return m.HasMetaVersion || m.Method == wire.MethodServerDiscover || wire.IsModern(version) ||
 		version == "" && h.Get(wire.HeaderMethod) != ""

@@ -10,20 +10,20 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Tasks of both eras. Inside there is the modern form: tasks/get says all there
-// is, and input is given by tasks/update. A legacy client waits for the result by
-// tasks/result, and is asked meanwhile by requests on that stream.
+// Tasks of both eras. The pipeline knows only the modern form: tasks/get returns the
+// whole state, and tasks/update provides input. A legacy client waits for the result
+// with tasks/result, and receives requests for input on that stream meanwhile.
 
-// maxTaskWait is how long one wait for a task's end may take.
+// maxTaskWait bounds one wait for the end of a task.
 const maxTaskWait = time.Hour
 
-// acceptsTasks says whether a modern client declares that it takes tasks.
+// acceptsTasks reports whether a modern client declares the tasks extension.
 func acceptsTasks(capabilities []byte) bool {
 	return len(capabilities) > 2 && wire.Get(wire.Get(capabilities, "extensions"), wire.ExtensionTasks) != nil
 }
 
-// errTasksNotDeclared is the answer to who wants something of tasks and does not declare
-// that it takes them.
+// errTasksNotDeclared is the error for a client that uses tasks without declaring the
+// extension. to completes the message.
 func errTasksNotDeclared(to string) error {
 	return &wire.Error{
 		Code: wire.CodeMissingCapability, Message: "declare the extension " + wire.ExtensionTasks + " to " + to,
@@ -31,12 +31,12 @@ func errTasksNotDeclared(to string) error {
 	}
 }
 
-// serversMakeTasks says whether any server of the view makes tasks.
+// serversMakeTasks reports whether any server of the catalog scope makes tasks.
 func (x *exchange) serversMakeTasks() bool {
 	return x.gateway.options.Catalog.Snapshot().For(x.principal.Tenant).MakesTasks(x.principal, x.view)
 }
 
-// runModernTask answers the methods of the tasks extension.
+// runModernTask answers the methods of the modern tasks extension.
 func (x *exchange) runModernTask(ctx context.Context, kind junctor.Kind) (outcome, error) {
 	if !x.caller.Tasks {
 		return outcome{}, errTasksNotDeclared("use tasks")
@@ -49,7 +49,7 @@ func (x *exchange) runModernTask(ctx context.Context, kind junctor.Kind) (outcom
 	}
 	o, err := x.runOperation(ctx, &guard.Op{Kind: kind, Name: x.message.TaskID})
 	if err == nil && kind != junctor.KindTask {
-		o.body = []byte(`{}`) // an acknowledgement, and no more
+		o.body = []byte(`{}`) // the extension defines an empty acknowledgement
 	}
 	return o, err
 }
@@ -78,7 +78,8 @@ func (x *exchange) runLegacyTask(ctx context.Context) (outcome, error) {
 	return outcome{body: toLegacyTask(task)}, nil
 }
 
-// runTaskOperation does one operation on the task that the request names.
+// runTaskOperation runs one operation on the task that the request names. responses are
+// those of an update. With wait it returns when the task has ended or asks for input.
 func (x *exchange) runTaskOperation(ctx context.Context, kind junctor.Kind, responses []byte, wait bool) ([]byte, error) {
 	op := &guard.Op{
 		Principal: x.principal, Door: x.entryPoint, View: x.view, Kind: kind, Name: x.message.TaskID, Params: x.message.Params, Meta: x.message.Meta,
@@ -92,7 +93,7 @@ func (x *exchange) runTaskOperation(ctx context.Context, kind junctor.Kind, resp
 	return res.Body, err
 }
 
-// toLegacyTask is a task in the form of 2025-11-25.
+// toLegacyTask returns a task in the form of 2025-11-25.
 func toLegacyTask(task []byte) []byte {
 	ttl := wire.Get(task, "ttlMs")
 	if ttl == nil {
@@ -105,7 +106,7 @@ func toLegacyTask(task []byte) []byte {
 	return wire.AppendObject(nil, task, []string{"ttlMs", "pollIntervalMs", "result", "error", "inputRequests", "_meta"}, add...)
 }
 
-// toCreateTaskResult is the answer to a legacy call that became a task.
+// toCreateTaskResult returns the result of a legacy call that became a task.
 func toCreateTaskResult(task []byte) []byte {
 	add := []wire.Member{{Key: "task", Value: toLegacyTask(task)}}
 	if meta := wire.Get(task, "_meta"); meta != nil {
@@ -114,13 +115,15 @@ func toCreateTaskResult(task []byte) []byte {
 	return wire.AppendObject(nil, nil, nil, add...)
 }
 
+// taskStatus returns the status of a task.
 func taskStatus(task []byte) string {
 	status, _ := wire.String(wire.Get(task, "status"))
 	return status
 }
 
-// awaitTaskResult waits until a task has ended, and gives what its call would have.
-// What the task asks meanwhile the client is asked.
+// awaitTaskResult answers tasks/result: it waits until a task has ended, and returns the
+// result that its call would have had. If the task asks for input meanwhile, the client
+// is asked.
 func (x *exchange) awaitTaskResult(ctx context.Context) (outcome, error) {
 	for range maxTaskRounds {
 		task, err := x.runTaskOperation(ctx, junctor.KindTask, nil, true)
@@ -128,6 +131,7 @@ func (x *exchange) awaitTaskResult(ctx context.Context) (outcome, error) {
 			return outcome{}, err
 		}
 		switch taskStatus(task) {
+		// The result of the call, with the id of its task as this era requires.
 		case wire.TaskCompleted:
 			related := append(wire.AppendString([]byte(`{"taskId":`), x.message.TaskID), '}')
 			result := wire.Get(task, "result")
@@ -141,11 +145,11 @@ func (x *exchange) awaitTaskResult(ctx context.Context) (outcome, error) {
 		case wire.TaskCancelled:
 			return outcome{}, junctor.Errorf(junctor.CodeCanceled, "the task was cancelled")
 		case wire.TaskInputRequired:
-			asks := wire.Get(task, "inputRequests")
-			if len(asks) <= 2 {
+			requests := wire.Get(task, "inputRequests")
+			if len(requests) <= 2 { // {}: there is nothing to ask, so wait again
 				continue
 			}
-			responses, err := x.requestInputInTime(ctx, addRelatedTask(asks, x.message.TaskID))
+			responses, err := x.requestInputInTime(ctx, addRelatedTask(requests, x.message.TaskID))
 			if err != nil {
 				return outcome{}, err
 			}
@@ -157,14 +161,14 @@ func (x *exchange) awaitTaskResult(ctx context.Context) (outcome, error) {
 	return outcome{}, junctor.Errorf(junctor.CodeUpstream, "the task asked for input too often")
 }
 
-// maxTaskRounds bounds how often a task is waited for and asks.
+// maxTaskRounds bounds the waits of one tasks/result.
 const maxTaskRounds = 100
 
-// addRelatedTask names the task in the requests that it makes of its client.
-func addRelatedTask(asks []byte, id string) []byte {
+// addRelatedTask adds the id of the task to the _meta of its requests to the client.
+func addRelatedTask(requests []byte, id string) []byte {
 	related := append(wire.AppendString([]byte(`{"taskId":`), id), '}')
 	out := []byte{'{'}
-	for key, request := range wire.Members(asks) {
+	for key, request := range wire.Members(requests) {
 		params := wire.Get(request, "params")
 		meta := wire.AppendObject(nil, wire.Get(params, "_meta"), nil, wire.Member{Key: wire.MetaRelatedTask, Value: related})
 		params = wire.AppendObject(nil, params, nil, wire.Member{Key: "_meta", Value: meta})
@@ -177,8 +181,8 @@ func addRelatedTask(asks []byte, id string) []byte {
 	return append(out, '}')
 }
 
-// cancelTask ends a task, and says what it is then. One that has ended cannot be
-// cancelled in this era.
+// cancelTask cancels a task and returns its new state. In this era, cancelling a task
+// that has ended is an error.
 func (x *exchange) cancelTask(ctx context.Context) (outcome, error) {
 	task, err := x.runTaskOperation(ctx, junctor.KindTask, nil, false)
 	if err != nil {
@@ -188,16 +192,18 @@ func (x *exchange) cancelTask(ctx context.Context) (outcome, error) {
 	case wire.TaskCompleted, wire.TaskFailed, wire.TaskCancelled:
 		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "the task has ended already: it is " + status}
 	}
-	said, err := x.runTaskOperation(ctx, junctor.KindTaskCancel, nil, false)
+	cancelled, err := x.runTaskOperation(ctx, junctor.KindTaskCancel, nil, false)
 	if err != nil {
 		return outcome{}, err
 	}
-	if wire.Get(said, "taskId") == nil {
-		said = wire.AppendObject(nil, task, nil, wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCancelled + `"`)})
+	// A server may only acknowledge the cancellation. This era requires the task.
+	if wire.Get(cancelled, "taskId") == nil {
+		cancelled = wire.AppendObject(nil, task, nil, wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCancelled + `"`)})
 	}
-	return outcome{body: toLegacyTask(said)}, nil
+	return outcome{body: toLegacyTask(cancelled)}, nil
 }
 
+// listTasks answers tasks/list.
 func (x *exchange) listTasks(ctx context.Context) (outcome, error) {
 	tasks, next, err := x.gateway.options.Pipeline.Tasks(ctx, x.principal, x.view, x.message.Cursor)
 	if err != nil {
@@ -217,7 +223,7 @@ func (x *exchange) listTasks(ctx context.Context) (outcome, error) {
 	return outcome{body: append(body, '}')}, nil
 }
 
-// taskCaller is the caller of a legacy tool call that is to become a task.
+// taskCaller returns the caller of a legacy tool call that must become a task.
 func (x *exchange) taskCaller() catalog.Caller {
 	c := x.caller
 	if x.session != nil && !x.modern && x.message.Task != nil && x.session.version >= wire.V20251125 {

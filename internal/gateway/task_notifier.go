@@ -9,43 +9,48 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// taskNotifier tells one listener how tasks are doing: of each task in order and one
-// state at a time, the last that is known. It holds up no other note, since it asks
-// the store, and the task's server for what the task has led to.
+// taskNotifier sends the state changes of tasks to one listener. For each task it sends
+// them in order, and only the latest of those that are waiting. It runs beside other
+// notifications and does not delay them, because it asks the store and the task's server.
 type taskNotifier struct {
 	exchange   *exchange
-	meta       []byte // of every note; nil is none
+	meta       []byte // _meta of every notification; nil for none
 	ctx        context.Context
 	cancel     context.CancelFunc
 	background *backgroundWork
 
 	mu      sync.Mutex
-	pending map[string]string // what is to be told of a task that is being told of; "" is nothing
+	pending map[string]string // latest unsent state of each task that is being sent; "" if there is none
 }
 
+// newTaskNotifier makes a taskNotifier that works until ctx ends. The caller must call
+// stop.
 func (x *exchange) newTaskNotifier(ctx context.Context, meta []byte) *taskNotifier {
 	t := &taskNotifier{exchange: x, meta: meta, background: newBackgroundWork(x.gateway.options.Logger), pending: map[string]string{}}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	return t
 }
 
-// stop waits for what is being told: there is no listener afterwards.
+// stop waits until nothing more is sent: the listener is invalid afterwards.
 func (t *taskNotifier) stop() {
 	t.cancel()
 	t.background.stopAndWait()
 }
 
-// queueState says how a task is doing, in the modern form.
+// queueState sends the state of a task, in the modern form, in the background.
 func (t *taskNotifier) queueState(id, state string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, telling := t.pending[id]
+	// An entry means that a goroutine sends this task's states. It will take the
+	// new one when it is done with the current.
+	_, sending := t.pending[id]
 	t.pending[id] = state
-	if !telling && !t.background.startWork(func() { t.sendStates(id) }) {
+	if !sending && !t.background.startWork(func() { t.sendStates(id) }) {
 		delete(t.pending, id)
 	}
 }
 
+// sendStates sends the states of one task until none is pending.
 func (t *taskNotifier) sendStates(id string) {
 	for state := t.nextState(id); state != ""; state = t.nextState(id) {
 		if note := t.buildNotification(id, []byte(state)); note != nil {
@@ -54,7 +59,8 @@ func (t *taskNotifier) sendStates(id string) {
 	}
 }
 
-// nextState gives what is to be told of a task; "" where it is told of no longer.
+// nextState takes the pending state of a task. It returns "", and forgets the task, if
+// there is none or the listener has stopped.
 func (t *taskNotifier) nextState(id string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +72,8 @@ func (t *taskNotifier) nextState(id string) string {
 	return state
 }
 
-// buildNotification is what the listener hears of a state; nil is nothing.
+// buildNotification returns the notification of a state, or nil if the listener may not
+// receive it.
 func (t *taskNotifier) buildNotification(id string, state []byte) []byte {
 	if !t.exchange.gateway.options.Pipeline.HearsOfTask(t.ctx, t.exchange.principal, t.exchange.view, id, state) {
 		return nil
@@ -76,7 +83,7 @@ func (t *taskNotifier) buildNotification(id string, state []byte) []byte {
 	}
 	switch taskStatus(state) {
 	case wire.TaskWorking, wire.TaskCancelled:
-	default: // what it led to, or asks for, belongs to it, and passes the pipeline
+	default: // its result or its input requests are part of it; get them through the pipeline
 		var err error
 		if state, err = t.exchange.getTask(t.ctx, id, false); err != nil {
 			return nil
@@ -85,7 +92,8 @@ func (t *taskNotifier) buildNotification(id string, state []byte) []byte {
 	return wire.AppendNotification(nil, wire.NoteTasks, wire.AppendObject(nil, state, nil, wire.Member{Key: "_meta", Value: t.meta}))
 }
 
-// getTask gives a task as tasks/get does, for who listens; watch: from now on.
+// getTask returns a task as tasks/get does, for a listener. With watch, its changes are
+// reported from now on.
 func (x *exchange) getTask(ctx context.Context, id string, watch bool) ([]byte, error) {
 	res, err := x.gateway.options.Pipeline.Do(ctx, &guard.Op{
 		Principal: x.principal, Door: x.entryPoint, View: x.view, Kind: junctor.KindTask, Name: id, Caller: x.caller, Watch: watch,

@@ -130,24 +130,24 @@ func (i *Identity) RevokeAgent(ctx context.Context, tenant junctor.TenantID, age
 	})
 }
 
-// revokeMatching revokes the keys of a tenant that meant selects. do stores the change;
+// revokeMatching revokes the keys of a tenant for which selects returns true. do stores the change;
 // what and id name the subject in the log.
-func (i *Identity) revokeMatching(ctx context.Context, tenant junctor.TenantID, what, id string, meant func(*junctor.Key) bool, do func(time.Time) error) error {
+func (i *Identity) revokeMatching(ctx context.Context, tenant junctor.TenantID, what, id string, selects func(*junctor.Key) bool, do func(time.Time) error) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	now := toStoredTime(i.now())
 	if err := do(now); err != nil {
 		return err
 	}
-	err := i.applyChange(ctx, func(r *rowSet) { markKeysRevoked(r, tenant, now, meant) })
+	err := i.applyChange(ctx, func(r *rowSet) { markKeysRevoked(r, tenant, now, selects) })
 	i.log.LogAttrs(ctx, slog.LevelInfo, "keys revoked", slog.String("tenant", string(tenant)), slog.String(what, id))
 	return err
 }
 
-// markKeysRevoked sets the revocation time of the keys that meant selects.
-func markKeysRevoked(r *rowSet, tenant junctor.TenantID, at time.Time, meant func(*junctor.Key) bool) {
+// markKeysRevoked sets the revocation time of the keys for which selects returns true.
+func markKeysRevoked(r *rowSet, tenant junctor.TenantID, at time.Time, selects func(*junctor.Key) bool) {
 	for n := range r.keys {
-		if k := &r.keys[n]; k.Tenant == tenant && k.RevokedAt.IsZero() && meant(k) {
+		if k := &r.keys[n]; k.Tenant == tenant && k.RevokedAt.IsZero() && selects(k) {
 			k.RevokedAt = at
 		}
 	}

@@ -169,9 +169,9 @@ func (i *Identity) ListTenants(ctx context.Context) ([]junctor.Tenant, error) {
 	return i.store.Tenants(ctx)
 }
 
-// removeLogins removes the logins of a tenant that meant selects.
-func removeLogins(r *rowSet, tenant junctor.TenantID, meant func(*junctor.Login) bool) {
-	r.logins = slices.DeleteFunc(r.logins, func(l junctor.Login) bool { return l.Tenant == tenant && meant(&l) })
+// removeLogins removes the logins of a tenant for which selects returns true.
+func removeLogins(r *rowSet, tenant junctor.TenantID, selects func(*junctor.Login) bool) {
+	r.logins = slices.DeleteFunc(r.logins, func(l junctor.Login) bool { return l.Tenant == tenant && selects(&l) })
 }
 
 // laterOf returns the later of two times.
