@@ -68,11 +68,6 @@ func appendData(dst, data []byte) []byte {
 	}
 }
 
-// AppendComment appends a comment line, which readers ignore. It serves as a keep-alive.
-func AppendComment(dst []byte, text string) []byte {
-	return append(appendField(dst, ": ", text), '\n')
-}
-
 // findLineEnd returns the index of the first CR or LF, or -1.
 func findLineEnd(b []byte) int {
 	lf := bytes.IndexByte(b, '\n')
