@@ -9,60 +9,62 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// maxBatch bounds how many messages one batch may hold.
-const maxBatch = 100
+// maxBatchMessages bounds how many messages one batch may hold.
+const maxBatchMessages = 100
 
-// postBatch serves a batch, which only 2025-03-26 has.
-func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inbound) {
-	version := r.Header.Get(headerVersion)
+// postBatch serves a batch. Only version 2025-03-26 has batches.
+func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inboundMessage) {
+	version := r.Header.Get(wire.HeaderProtocolVersion)
 	if version != "" && !wire.HasBatches(version) {
-		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this protocol version; send one message at a time"})
+		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this protocol version; send one message at a time"})
 		return
 	}
-	s := g.session(w, r, p, view, nil)
+	s := g.findSession(w, r, p, view, nil)
 	if s == nil {
 		return
 	}
 	if !wire.HasBatches(s.version) {
-		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this session's protocol version; send one message at a time"})
+		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this session's protocol version; send one message at a time"})
 		return
 	}
 	ctx := r.Context()
-	g.batch(w, http.StatusBadRequest, in.body, func(m *wire.Message) []byte { return g.batched(ctx, p, junctor.DoorMCP, view, s, m) })
+	g.serveBatch(w, http.StatusBadRequest, in.body, func(m *wire.Message) []byte { return g.answerBatchMessage(ctx, p, junctor.DoorMCP, view, s, m) })
 }
 
-// batched handles one message of a legacy batch.
-func (g *Gateway) batched(ctx context.Context, p *junctor.Principal, door junctor.Door, view catalog.View, s *session, m *wire.Message) []byte {
+// answerBatchMessage handles one message of a legacy batch. It returns nil if the message
+// has no response.
+func (g *Gateway) answerBatchMessage(ctx context.Context, p *junctor.Principal, door junctor.Door, view catalog.View, s *session, m *wire.Message) []byte {
 	if m.Kind != wire.Request {
-		g.hear(ctx, p, s, m)
+		g.handleOneWay(ctx, p, s, m)
 		return nil
 	}
+	// The specification forbids it, since the other messages would need its session.
 	if m.Method == wire.MethodInitialize {
 		return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "initialize must not be part of a batch"})
 	}
-	message := g.legacyExchange(p, door, view, m, s).answerLegacy(ctx, nil)
+	message := g.newLegacyExchange(p, door, view, m, s).answerLegacy(ctx, nil)
 	return message
 }
 
-// batch answers a batch over HTTP. bad is the status of one that is none.
-func (g *Gateway) batch(w http.ResponseWriter, bad int, body []byte, handle func(*wire.Message) []byte) {
+// serveBatch answers a batch over HTTP. bad is the status for an invalid batch.
+func (g *Gateway) serveBatch(w http.ResponseWriter, bad int, body []byte, handle func(*wire.Message) []byte) {
 	answer, err := answerBatch(body, handle)
 	switch {
 	case err != nil:
-		g.refuse(w, bad, nil, asFault(err, false, "").wire)
+		g.writeError(w, bad, nil, toClientError(err, false, "").rpcError)
 	case answer == nil:
 		w.WriteHeader(http.StatusAccepted)
 	default:
-		(&reply{g: g, w: w}).finish(http.StatusOK, answer)
+		(&postResponse{gateway: g, w: w}).writeFinal(http.StatusOK, answer)
 	}
 }
 
-// answerBatch answers the messages of a batch one after the other, each by what
-// handle gives for it (nil for no answer), and all of them as one array; nil
-// when none has an answer.
+// answerBatch answers the messages of a batch one after the other. handle returns the
+// response to a message, or nil if it has none. The result is an array of all responses,
+// or nil if there are none.
 func answerBatch(body []byte, handle func(*wire.Message) []byte) ([]byte, error) {
 	messages, errs, err := wire.ParseBatch(body)
-	if err == nil && len(messages) > maxBatch {
+	if err == nil && len(messages) > maxBatchMessages {
 		err = &wire.Error{Code: wire.CodeInvalidRequest, Message: "a batch holds at most 100 messages"}
 	}
 	if err != nil {
@@ -72,7 +74,7 @@ func answerBatch(body []byte, handle func(*wire.Message) []byte) ([]byte, error)
 	for i := range messages {
 		var answer []byte
 		if errs[i] != nil {
-			answer = wire.AppendError(nil, messages[i].ID, asFault(errs[i], false, "").wire)
+			answer = wire.AppendError(nil, messages[i].ID, toClientError(errs[i], false, "").rpcError)
 		} else {
 			answer = handle(&messages[i])
 		}

@@ -1,12 +1,27 @@
-// Package gateway holds the doors that MCP clients come through: /mcp and
-// /mcp/s/{server} (Streamable HTTP of both eras on one path), /sse and /messages
-// (HTTP+SSE of 2024-11-05), /mcp/request and /mcp/tools (plain JSON-RPC), and
-// stdio. It makes legacy clients modern: sessions, streams that can be resumed,
-// and questions to the client live here and nowhere further in.
+// Package gateway serves the endpoints that MCP clients use:
 //
-// A request comes in as bytes, is read once by wire, gets its principal from
-// identity, and becomes an Op that guard takes through the pipeline; lists come
-// from catalog, rendered already. What was asked of the client in the modern
-// way (input_required) is asked of a legacy client by requests, and repeated to
-// guard with its answers.
+//   - /mcp, /mcp/s/{server} and /mcp/a/{agent}: Streamable HTTP of both eras on one path
+//   - /sse and /messages: HTTP+SSE of 2024-11-05
+//   - /mcp/request and /mcp/tools: plain JSON-RPC without sessions
+//   - /mcp/call: one tool call as plain JSON (the bridge)
+//   - stdio
+//
+// It is the only package that knows the legacy protocol. Sessions, streams that can be
+// resumed, and requests to the client live here; the packages behind it see modern
+// requests only.
+//
+// A request comes in as bytes. Package wire scans it once, identity authenticates its
+// principal, and the exchange becomes a guard.Op that guard runs through the pipeline.
+// Lists come from catalog, already rendered. If a call asks for input, a modern client
+// receives that as its result. A legacy client receives requests instead, and its
+// responses are passed to guard in another round. Package app makes the Gateway.
+//
+// Read gateway.go and exchange.go first. The entry points are streamable_http.go,
+// plain.go, bridge.go, sse.go and stdio.go; authenticate.go and request_body.go are their
+// common beginning, post_response.go and client_error.go their common end. modern.go and
+// listen.go are the modern era. legacy.go, legacy_request.go, call_stream.go,
+// input_request.go, session.go, session_table.go, stream.go and events.go are the legacy
+// one. duplex_conn.go and duplex_receive.go serve clients with one connection for both
+// directions. replicas.go and replay.go deal with several replicas. front.go and
+// proxies.go stand before all handlers of a listener.
 package gateway

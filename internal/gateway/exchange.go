@@ -10,81 +10,83 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// outlet takes whole JSON-RPC messages for the client before the answer.
-type outlet interface{ send(message []byte) }
+// messageSender sends whole JSON-RPC messages to the client before the response.
+type messageSender interface{ sendMessage(message []byte) }
 
-// exchange is one request of a client, of either era, through whichever door.
-// It is the sink of its own call.
+// exchange is one request of a client and its response, of either era and from any entry
+// point. It is the catalog.Sink of its own call: it forwards progress and log messages.
 type exchange struct {
-	g      *Gateway
-	p      *junctor.Principal
-	door   junctor.Door
-	view   catalog.View
-	m      *wire.Message
-	modern bool
-	caller catalog.Caller
-	out    outlet      // nil: nothing can be sent before the answer
-	header http.Header // of a modern HTTP request, to compare with the arguments
-	s      *session    // legacy
+	gateway    *Gateway
+	principal  *junctor.Principal
+	entryPoint junctor.Door
+	view       catalog.View // the catalog scope of the endpoint
+	message    *wire.Message
+	modern     bool // the era of the request
+	caller     catalog.Caller
+	sender     messageSender // nil: nothing can be sent before the response
+	header     http.Header   // of a modern HTTP request, to compare with the arguments
+	session    *session      // of a legacy client
 
-	failure   error             // why a legacy call gave no result
-	allowance junctor.Allowance // what the limits of the call leave, once it was judged
+	callErr   error             // the error of a legacy call that has no result
+	allowance junctor.Allowance // remaining allowance after the call was counted
 
-	op   guard.Op // of the call
-	room *[]byte  // for its result; nil is new memory
+	op           guard.Op // of the call; a field to save an allocation
+	resultBuffer *[]byte  // for the result of the call; nil allocates
 }
 
-// outcome is the result of an exchange, before its era writes it.
+// outcome is the result of an exchange, before it is written in the form of its era.
 type outcome struct {
-	body      []byte
-	list      bool // body is a rendered list: shared, perhaps long, and without _meta
-	input     bool // input_required
-	task      bool // the call became a task
-	cacheable bool // carries ttlMs and cacheScope in the modern era
-	ttl       int64
-	public    bool
+	body       []byte
+	isList     bool // body is a rendered list: shared, perhaps long, and without _meta
+	needsInput bool // resultType is input_required
+	isTask     bool // the call became a task
+	cacheable  bool // carries ttlMs and cacheScope in the modern era
+	ttlMillis  int64
+	isPublic   bool
 }
 
-// run handles the methods that both eras know. Methods of one era only are
-// handled before it.
-func (x *exchange) run(ctx context.Context) (outcome, error) {
-	if x.m.Wrong != "" {
-		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: x.m.Wrong + " has the wrong type or spelling"}
+// runMethod handles the methods that both eras share. The caller has handled the methods
+// of its own era.
+func (x *exchange) runMethod(ctx context.Context) (outcome, error) {
+	if x.message.Wrong != "" {
+		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: x.message.Wrong + " has the wrong type or spelling"}
 	}
-	switch x.m.Method {
+	switch x.message.Method {
 	case wire.MethodToolsList:
-		return x.list(catalog.ListTools)
+		return x.listItems(catalog.ListTools)
 	case wire.MethodPromptsList:
-		return x.list(catalog.ListPrompts)
+		return x.listItems(catalog.ListPrompts)
 	case wire.MethodResourcesList:
-		return x.list(catalog.ListResources)
+		return x.listItems(catalog.ListResources)
 	case wire.MethodResourcesTemplatesList:
-		return x.list(catalog.ListTemplates)
+		return x.listItems(catalog.ListTemplates)
 	case wire.MethodToolsCall:
-		if !x.m.HasName {
-			return outcome{}, missing("name")
+		if !x.message.HasName {
+			return outcome{}, errMissingParam("name")
 		}
-		return x.call(ctx, junctor.KindTool, x.m.Name)
+		return x.callItem(ctx, junctor.KindTool, x.message.Name)
 	case wire.MethodPromptsGet:
-		if !x.m.HasName {
-			return outcome{}, missing("name")
+		if !x.message.HasName {
+			return outcome{}, errMissingParam("name")
 		}
-		return x.call(ctx, junctor.KindPrompt, x.m.Name)
+		return x.callItem(ctx, junctor.KindPrompt, x.message.Name)
 	case wire.MethodResourcesRead:
-		if !x.m.HasURI {
-			return outcome{}, missing("uri")
+		if !x.message.HasURI {
+			return outcome{}, errMissingParam("uri")
 		}
-		return x.call(ctx, junctor.KindResource, x.m.URI)
+		return x.callItem(ctx, junctor.KindResource, x.message.URI)
 	case wire.MethodCompletionComplete:
-		return x.complete(ctx)
+		return x.completeArgument(ctx)
 	}
-	return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown method " + quoteShort(x.m.Method)}
+	return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "unknown method " + quoteShort(x.message.Method)}
 }
 
-func missing(what string) error {
+// errMissingParam is the error for a member of params that is required.
+func errMissingParam(what string) error {
 	return &wire.Error{Code: wire.CodeInvalidParams, Message: "params." + what + " is required"}
 }
 
+// quoteShort quotes text of a client for an error message, cut to 64 bytes.
 func quoteShort(s string) string {
 	if len(s) > 64 {
 		s = s[:64]
@@ -92,101 +94,107 @@ func quoteShort(s string) string {
 	return string(wire.AppendString(nil, s))
 }
 
-func (x *exchange) list(kind catalog.ListKind) (outcome, error) {
-	if x.m.HasCursor {
+// listItems answers a list method. Lists have one page, so a cursor is an error.
+func (x *exchange) listItems(kind catalog.ListKind) (outcome, error) {
+	if x.message.HasCursor {
 		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown cursor: this list has one page"}
 	}
-	body, err := x.g.o.Pipeline.List(x.p, x.view, kind)
+	body, err := x.gateway.options.Pipeline.List(x.principal, x.view, kind)
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{body: body, list: catalog.Whole(body), cacheable: true, ttl: x.listTTL(body)}, nil
+	return outcome{body: body, isList: catalog.Whole(body), cacheable: true, ttlMillis: x.listTTL(body)}, nil
 }
 
-// listTTL is how long a client may keep a list: not at all while servers are
-// awaited.
+// listTTL returns how long a client may cache a list, in milliseconds. A list that lacks
+// servers which have not answered yet must not be cached.
 func (x *exchange) listTTL(body []byte) int64 {
 	if !catalog.Whole(body) {
 		return 0
 	}
-	return x.g.o.ListTTL.Milliseconds()
+	return x.gateway.options.ListTTL.Milliseconds()
 }
 
-func (x *exchange) complete(ctx context.Context) (outcome, error) {
-	kind, _ := wire.String(wire.Get(x.m.Ref, "type"))
-	if x.m.Argument == nil {
-		return outcome{}, missing("argument")
+// completeArgument answers completion/complete.
+func (x *exchange) completeArgument(ctx context.Context) (outcome, error) {
+	kind, _ := wire.String(wire.Get(x.message.Ref, "type"))
+	if x.message.Argument == nil {
+		return outcome{}, errMissingParam("argument")
 	}
 	switch kind {
 	case "ref/prompt":
-		name, ok := wire.String(wire.Get(x.m.Ref, "name"))
+		name, ok := wire.String(wire.Get(x.message.Ref, "name"))
 		if !ok {
-			return outcome{}, missing("ref.name")
+			return outcome{}, errMissingParam("ref.name")
 		}
-		return x.call(ctx, junctor.KindCompletion, name)
+		return x.callItem(ctx, junctor.KindCompletion, name)
 	case "ref/resource":
-		uri, ok := wire.String(wire.Get(x.m.Ref, "uri"))
+		uri, ok := wire.String(wire.Get(x.message.Ref, "uri"))
 		if !ok {
-			return outcome{}, missing("ref.uri")
+			return outcome{}, errMissingParam("ref.uri")
 		}
-		return x.do(ctx, &guard.Op{Kind: junctor.KindCompletion, Name: uri, IsURI: true})
+		return x.runOperation(ctx, &guard.Op{Kind: junctor.KindCompletion, Name: uri, IsURI: true})
 	}
 	return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "params.ref.type must be ref/prompt or ref/resource"}
 }
 
-func (x *exchange) call(ctx context.Context, kind junctor.Kind, name string) (outcome, error) {
+// callItem calls a tool, gets a prompt or reads a resource.
+func (x *exchange) callItem(ctx context.Context, kind junctor.Kind, name string) (outcome, error) {
 	op := &x.op
-	*op = guard.Op{Kind: kind, Name: name, Version: x.m.ToolVersion}
-	if x.view.Plain && x.m.Version != "" {
-		op.Version = x.m.Version
+	*op = guard.Op{Kind: kind, Name: name, Version: x.message.ToolVersion}
+	if x.view.Plain && x.message.Version != "" {
+		op.Version = x.message.Version
 	}
 	if x.header != nil {
-		op.Mirror = x.mirror
+		op.Mirror = x.checkMirroredHeaders
 	}
-	return x.do(ctx, op)
+	return x.runOperation(ctx, op)
 }
 
-// mirror compares the arguments that a modern client repeats as headers.
-func (x *exchange) mirror(t *catalog.ToolVersion) error {
+// checkMirroredHeaders compares the headers in which a modern client repeats arguments
+// with the arguments. The guard calls it once the tool is known to be visible.
+func (x *exchange) checkMirroredHeaders(t *catalog.ToolVersion) error {
 	if len(t.Headers) == 0 {
 		return nil
 	}
-	if e := wire.CheckParamHeaders(x.header, t.Headers, x.m.Arguments); e != nil {
+	if e := wire.CheckParamHeaders(x.header, t.Headers, x.message.Arguments); e != nil {
 		return &junctor.Error{Code: junctor.CodeInvalid, Message: e.Message, Cause: e}
 	}
 	return nil
 }
 
-// do takes an operation through the pipeline; a legacy client is asked here for
-// the input that the operation wants.
-func (x *exchange) do(ctx context.Context, op *guard.Op) (outcome, error) {
-	op.Principal, op.Door, op.View = x.p, x.door, x.view
-	op.Params, op.Arguments, op.Meta = x.m.Params, x.m.Arguments, x.m.Meta
-	op.InputResponses, op.RequestState, op.HasState = x.m.InputResponses, x.m.RequestState, x.m.HasRequestState
-	op.Caller, op.Room = x.caller, x.room
-	if op.Kind == junctor.KindTool && !x.modern && x.m.Task != nil {
+// runOperation fills in op and runs it through the pipeline. If the operation asks for
+// input, a legacy client is asked here, in further rounds.
+func (x *exchange) runOperation(ctx context.Context, op *guard.Op) (outcome, error) {
+	op.Principal, op.Door, op.View = x.principal, x.entryPoint, x.view
+	op.Params, op.Arguments, op.Meta = x.message.Params, x.message.Arguments, x.message.Meta
+	op.InputResponses, op.RequestState, op.HasState = x.message.InputResponses, x.message.RequestState, x.message.HasRequestState
+	op.Caller, op.Room = x.caller, x.resultBuffer
+	if op.Kind == junctor.KindTool && !x.modern && x.message.Task != nil {
 		op.Caller = x.taskCaller()
 	}
-	res, err := x.g.o.Pipeline.Do(ctx, op, x)
+	res, err := x.gateway.options.Pipeline.Do(ctx, op, x)
 	x.allowance = op.Allowance(err)
 	if err == nil && res.Input && !x.modern {
-		res, err = x.ask(ctx, op, res)
+		res, err = x.runInputRounds(ctx, op, res)
 	}
 	if err != nil {
-		return x.failed(op, err)
+		return x.toolErrorOutcome(op, err)
 	}
+	// The legacy form of tasks wraps the task in a result of its own.
 	if res.Task && !x.modern {
-		return outcome{body: createdTask(res.Body)}, nil
+		return outcome{body: toCreateTaskResult(res.Body)}, nil
 	}
 	return outcome{
-		body: res.Body, input: res.Input, task: res.Task, public: res.Public,
-		cacheable: op.Kind == junctor.KindResource && !res.Input && !op.HasState, ttl: res.TTL.Milliseconds(),
+		body: res.Body, needsInput: res.Input, isTask: res.Task, isPublic: res.Public,
+		cacheable: op.Kind == junctor.KindResource && !res.Input && !op.HasState, ttlMillis: res.TTL.Milliseconds(),
 	}, nil
 }
 
-// failed turns wrong arguments of a tool into a result that the model can read
-// and correct itself by, as the specification wants it. Other errors stay.
-func (x *exchange) failed(op *guard.Op, err error) (outcome, error) {
+// toolErrorOutcome turns invalid arguments of a tool into a result with isError, which
+// the model can read and correct, as the specification requires. It returns other errors
+// unchanged.
+func (x *exchange) toolErrorOutcome(op *guard.Op, err error) (outcome, error) {
 	e := junctor.AsError(err)
 	if op.Kind != junctor.KindTool || len(e.Violations) == 0 || x.view.Plain {
 		return outcome{}, err
@@ -195,19 +203,20 @@ func (x *exchange) failed(op *guard.Op, err error) (outcome, error) {
 	return outcome{body: append(body, `}],"isError":true}`...)}, nil
 }
 
-// Progress sends the caller's own token with it; nothing when it gave none.
+// Progress forwards a progress notification with the caller's own token. Without a token
+// it sends nothing.
 func (x *exchange) Progress(params []byte) {
-	if x.out == nil || x.m.ProgressToken == nil {
+	if x.sender == nil || x.message.ProgressToken == nil {
 		return
 	}
-	p := wire.AppendObject(nil, params, nil, wire.Member{Key: wire.MetaProgressToken, Value: x.m.ProgressToken})
-	x.out.send(wire.AppendNotification(nil, wire.NoteProgress, p))
+	p := wire.AppendObject(nil, params, nil, wire.Member{Key: wire.MetaProgressToken, Value: x.message.ProgressToken})
+	x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteProgress, p))
 }
 
-// Log sends what is at or above the level that the caller asked for.
+// Log forwards a log message at or above the level that the caller requested.
 func (x *exchange) Log(level string, params []byte) {
-	if x.out == nil || x.caller.LogLevel == "" || wire.Severity(level) < wire.Severity(x.caller.LogLevel) {
+	if x.sender == nil || x.caller.LogLevel == "" || wire.Severity(level) < wire.Severity(x.caller.LogLevel) {
 		return
 	}
-	x.out.send(wire.AppendNotification(nil, wire.NoteMessage, params))
+	x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteMessage, params))
 }

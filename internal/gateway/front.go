@@ -13,43 +13,47 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// Front stands before every handler of a listener: it refuses requests whose
-// Host or Origin is not ours (a page elsewhere that made a browser send them),
-// sets the headers that every answer has, and turns a panic into one failed
-// answer. Behind a proxy that is trusted, the Host is the one that it says.
+// Front is the outermost handler of a listener. It refuses requests whose Host or Origin
+// is not ours, which protects against pages of other sites and DNS rebinding. It sets the
+// headers that every response has, and turns a panic into one failed response. Behind a
+// trusted proxy, the Host is the one that the proxy reports.
 type Front struct {
-	hosts   []string // host or host:port, lower case
-	origins []string
-	proxies Proxies
-	strict  []string // the hosts that are told to be reached by https alone
-	log     *slog.Logger
-	header  map[string][]string
+	hosts          []string // accepted hosts as host or host:port, lower case
+	origins        []string // accepted origins, lower case
+	proxies        Proxies
+	httpsHosts     []string // hosts that get Strict-Transport-Security
+	log            *slog.Logger
+	responseHeader map[string][]string // of every response
 }
 
-// FrontOptions say what a listener answers to. Addr and Log must be set.
+// FrontOptions configures a Front. Addr and Log are required.
 type FrontOptions struct {
-	Addr      string   // it listens on; loopback names at its port are always answered to
-	PublicURL *url.URL // nil: there is none but the address
-	Hosts     []string // that the operator adds, as host or host:port
-	Origins   []string // likewise
+	Addr      string   // listening address; loopback names with its port are always accepted
+	PublicURL *url.URL // nil: clients use the listening address
+	Hosts     []string // further hosts of the operator, as host or host:port
+	Origins   []string // further origins of the operator
 	Proxies   Proxies
 	Log       *slog.Logger
 }
 
-// NewFront makes a Front.
+// NewFront makes a Front. The error is invalid if Addr is no listening address.
 func NewFront(o FrontOptions) (*Front, error) {
 	host, port, err := net.SplitHostPort(o.Addr)
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a listening address: %w", o.Addr, err)
 	}
-	f := &Front{log: o.Log, proxies: o.Proxies, header: map[string][]string{
+	f := &Front{log: o.Log, proxies: o.Proxies, responseHeader: map[string][]string{
 		"X-Content-Type-Options": {"nosniff"},
 		"Referrer-Policy":        {"no-referrer"},
 		"Cache-Control":          {"no-store"},
 	}}
+	// The port is part of the name: a page on another port of this machine is
+	// another origin.
 	for _, name := range []string{"127.0.0.1", "localhost", "[::1]", "console.junctor.localhost"} {
 		f.hosts = append(f.hosts, name+":"+port)
 	}
+	// With 0.0.0.0 or :: the address says nothing about the names of this host; the
+	// operator must add them.
 	if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
 		f.hosts = append(f.hosts, strings.ToLower(net.JoinHostPort(host, port)))
 	}
@@ -66,7 +70,7 @@ func NewFront(o FrontOptions) (*Front, error) {
 			f.origins = append(f.origins, u.Scheme+"://"+name)
 		}
 		if u.Scheme == "https" {
-			f.strict = names
+			f.httpsHosts = names
 		}
 	}
 	for _, origin := range o.Origins {
@@ -75,8 +79,8 @@ func NewFront(o FrontOptions) (*Front, error) {
 	return f, nil
 }
 
-// hostForms is how clients name the host of a URL: the port that its scheme has
-// anyway may stand there or not.
+// hostForms returns the forms in which clients send the host of a URL: with and without
+// the default port of its scheme.
 func hostForms(u *url.URL) []string {
 	host, usual := strings.ToLower(u.Host), "80"
 	if u.Scheme == "https" {
@@ -91,10 +95,10 @@ func hostForms(u *url.URL) []string {
 	return []string{host}
 }
 
-// Wrap puts the front before a handler.
+// Wrap returns a handler that runs next for the requests that Front accepts.
 func (f *Front) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, proto := f.proxies.said(r)
+		host, proto := f.proxies.forwardedHost(r)
 		if host != "" {
 			r.Host = host
 		}
@@ -103,6 +107,7 @@ func (f *Front) Wrap(next http.Handler) http.Handler {
 			http.Error(w, "this Host is not served here; add it with --allowed-hosts, or set --public-url", http.StatusMisdirectedRequest)
 			return
 		}
+		// Clients that are no browsers send no Origin.
 		if origins := r.Header["Origin"]; len(origins) > 0 {
 			if len(origins) > 1 || !slices.Contains(f.origins, strings.ToLower(origins[0])) {
 				http.Error(w, "requests from this Origin are refused; add it with --allowed-origins", http.StatusForbidden)
@@ -110,18 +115,19 @@ func (f *Front) Wrap(next http.Handler) http.Handler {
 			}
 		}
 		h := w.Header()
-		maps.Copy(h, f.header)
-		if (r.TLS != nil || proto == "https") && slices.Contains(f.strict, name) {
+		maps.Copy(h, f.responseHeader)
+		if (r.TLS != nil || proto == "https") && slices.Contains(f.httpsHosts, name) {
 			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
-		defer f.recover(w, r)
+		defer f.recoverPanic(w, r)
 		next.ServeHTTP(w, r)
 	})
 }
 
-// recover answers for a handler that panicked, when nothing was written yet;
-// otherwise the connection is cut, so that half an answer is not taken for one.
-func (f *Front) recover(w http.ResponseWriter, r *http.Request) {
+// recoverPanic answers for a handler that panicked, if it has written nothing yet.
+// Otherwise it aborts the connection, so that the client does not take half a response
+// for a whole one. It must be called by defer.
+func (f *Front) recoverPanic(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
 		return
@@ -136,5 +142,5 @@ func (f *Front) recover(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusInternalServerError)
-	_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"` + internalError + `"}}`))
+	_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"` + internalErrorText + `"}}`))
 }

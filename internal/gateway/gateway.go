@@ -15,98 +15,107 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Pipeline is what the doors need of guard.
+// Pipeline is the part of guard.Guard that the endpoints use. The comments there apply.
 type Pipeline interface {
 	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
 	List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error)
-	// Refuse records who was turned away at a door that names a server or an agent.
+	// Refuse records that a principal was rejected at the endpoint of a server or an
+	// agent.
 	Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error
-	// Tasks lists the tasks of a principal, a page at a time.
+	// Tasks lists the tasks of a principal, one page at a time.
 	Tasks(ctx context.Context, p *junctor.Principal, v catalog.View, cursor string) (tasks [][]byte, next string, err error)
-	// HearsOfTask says whether a principal is to hear how a task is doing.
+	// HearsOfTask reports whether a principal may receive notifications about a task.
 	HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog.View, id string, state []byte) bool
-	// GiveUp ends a call whose client was asked for input and will not give it.
+	// GiveUp ends a call whose client was asked for input and will not provide it.
 	GiveUp(ctx context.Context, op *guard.Op, why error)
-	// HeldBy is the process that a call waits in; "" where any may go on with it.
+	// HeldBy returns the replica that holds a call; "" if any can continue it.
 	HeldBy(requestState string) string
 }
 
-// Sealer makes the text of session ids.
+// Sealer encrypts and authenticates session ids.
 type Sealer interface {
 	Seal(purpose string, plaintext []byte) string
 	Open(purpose, text string) ([]byte, error)
 }
 
-// Challenger tells clients how to come by a token that opens a door, in the
-// words of WWW-Authenticate.
+// Challenger writes WWW-Authenticate headers that tell clients how to get a token for an
+// endpoint.
 type Challenger interface {
-	// Challenge is for a request without a credential that is valid here, and err
-	// is why; "" at a door that takes no tokens.
+	// Challenge is for a request without a valid credential; err is the reason. It
+	// returns "" for an endpoint that accepts no tokens.
 	Challenge(r *http.Request, err error) string
-	// StepUp is for a principal that lacks a scope; "" where no token would help.
+	// StepUp is for a principal that lacks a scope. It returns "" if no token would help.
 	StepUp(r *http.Request, p *junctor.Principal, lacks junctor.Scope) string
 }
 
-// Info is how the gateway names itself to clients.
+// Info identifies the gateway to clients, as serverInfo.
 type Info struct {
 	Name    string `json:"name"`
 	Title   string `json:"title,omitempty"`
 	Version string `json:"version"`
 }
 
-// Doors says which doors are open. A door that is off answers 404, and nothing
+// Doors selects the endpoints to serve. An endpoint that is off answers 404, and nothing
 // is started for it.
 type Doors struct{ MCP, SSE, Plain, Call, Stdio bool }
 
-// Options of a Gateway. All but those with a default must be set.
+// Options configures a Gateway. Fields without a default, and without a comment about
+// nil, are required.
 type Options struct {
 	Pipeline     Pipeline
 	Catalog      *catalog.Catalog
 	Authenticate func(*http.Request) (*junctor.Principal, error)
-	Challenger   Challenger // nil: the doors take keys alone
+	Challenger   Challenger // nil: endpoints accept keys only
 	Sealer       Sealer
 	Sessions     SessionStore
-	Peers        Peers  // nil: this process is alone
-	Replay       Replay // nil: what was sent on streams is gone with the process
+	Peers        Peers  // nil: this is the only replica
+	Replay       Replay // nil: sent events are lost with the process
 	Info         Info
 	Doors        Doors
-	Bridge       Bridge                                          // nil: the bridge calls registered servers only
-	Ended        func(tenant junctor.TenantID, session string)   // told when a client has ended its session; may be nil
-	RootsChanged func(p *junctor.Principal, session string)      // told when a client says that its roots changed; may be nil
-	Carry        func(from, ctx context.Context) context.Context // gives a call that outlives its request what belongs to both; may be nil
-	Logger       *slog.Logger
-	Now          func() time.Time
-	NewID        func() string
+	Bridge       Bridge // nil: the bridge calls registered servers only
+	// Ended is called after a client has ended its session. It may be nil.
+	Ended func(tenant junctor.TenantID, session string)
+	// RootsChanged is called when a client reports that its roots have changed. It may be
+	// nil.
+	RootsChanged func(p *junctor.Principal, session string)
+	// Carry copies request values, such as the trace, to the context of a call that
+	// outlives its request. It may be nil.
+	Carry  func(from, ctx context.Context) context.Context
+	Logger *slog.Logger
+	Now    func() time.Time
+	NewID  func() string
 
 	Bytes      *limit.ByteBudget // bounds the bytes of bodies and results in flight; nil does not
 	MaxStreams int               // open streams of one party: GET, subscriptions/listen, /sse; default 256
 	BodyFor    time.Duration     // how long a client may take to send a body; default 30 s
 	MaxBody    int64             // bytes of one message; default 4 MiB
-	ListTTL    time.Duration     // how long a modern client may keep a list; default 10 s
-	KeepAlive  time.Duration     // between comment lines on a quiet stream; default 15 s
-	PollAfter  time.Duration     // a legacy stream is closed after this and resumed by its client; default 5 min
-	AskFor     time.Duration     // a legacy client has this long to answer a question; default 10 min
-	Idle       time.Duration     // a legacy session leaves memory after this; it can be opened again; default 10 min
+	ListTTL    time.Duration     // how long a modern client may cache a list; default 10 s
+	KeepAlive  time.Duration     // interval of comment lines on a quiet stream; default 15 s
+	PollAfter  time.Duration     // after this a legacy stream is closed, and its client resumes it; default 5 min
+	AskFor     time.Duration     // how long a legacy client may take to answer a request; default 10 min
+	Idle       time.Duration     // after this a legacy session leaves memory; it can be reopened; default 10 min
 }
 
-// Gateway serves the doors. Close ends its streams and background work.
+// Gateway serves the endpoints. Close ends its streams and its background work. It is
+// safe for concurrent use.
 type Gateway struct {
-	o          Options
-	serverInfo []byte // JSON
-	jsonType   []string
-	sseType    []string
-	inbounds   sync.Pool
+	options     Options
+	serverInfo  []byte   // JSON
+	jsonType    []string // header values, shared by all responses to save allocations
+	sseType     []string
+	messagePool sync.Pool // of *inboundMessage
 
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	work   *work
+	ctx        context.Context // ends with Close
+	cancel     context.CancelFunc
+	background *backgroundWork // work that Close waits for
 
-	sessions sessionTable
-	streams  openStreams
-	pipes    pipeTable // of the HTTP+SSE door
+	sessions       sessionTable // legacy sessions in memory
+	openStreams    openStreams
+	sseConnections duplexTable // open connections of /sse
 }
 
-// New makes a Gateway and starts what forgets idle sessions.
+// New makes a Gateway and starts the goroutine that closes idle sessions. It returns an
+// error if a required option is missing.
 func New(o Options) (*Gateway, error) {
 	if o.Pipeline == nil || o.Catalog == nil || o.Authenticate == nil || o.Sealer == nil || o.Sessions == nil ||
 		o.Logger == nil || o.Now == nil || o.NewID == nil || o.Info.Name == "" {
@@ -124,14 +133,15 @@ func New(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{o: o, serverInfo: info, jsonType: []string{"application/json"}, sseType: []string{"text/event-stream"}}
-	g.work = newWork(o.Logger)
-	g.inbounds.New = func() any { return &inbound{} }
+	g := &Gateway{options: o, serverInfo: info, jsonType: []string{"application/json"}, sseType: []string{"text/event-stream"}}
+	g.background = newBackgroundWork(o.Logger)
+	g.messagePool.New = func() any { return &inboundMessage{} }
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.work.start(g.sweep)
+	g.background.startWork(g.closeIdleSessions)
 	return g, nil
 }
 
+// setDefault sets v to def if it has its zero value.
 func setDefault[T comparable](v *T, def T) {
 	var zero T
 	if *v == zero {
@@ -139,54 +149,56 @@ func setDefault[T comparable](v *T, def T) {
 	}
 }
 
-// Close ends all streams and waits for what runs, but not for ever: a backend
-// that does not heed its context must not keep the process.
+// Close ends all streams and waits for running requests, for a bounded time: a backend
+// that ignores its context must not keep the process alive.
 func (g *Gateway) Close() {
 	g.cancel()
-	g.work.stop(closeWait)
+	g.background.stopWithin(closeWait)
 }
 
-// Mux is what the doors are registered on.
+// Mux is the router that the endpoints are registered on.
 type Mux interface {
 	HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request))
 }
 
-// Routes registers the doors that are open.
+// Routes registers the endpoints that are switched on.
 func (g *Gateway) Routes(mux Mux) {
-	if g.o.Doors.MCP {
+	if g.options.Doors.MCP {
 		mux.HandleFunc("/mcp", g.serveMCP)
 		mux.HandleFunc("/mcp/s/{server}", g.serveMCP)
 		mux.HandleFunc("/mcp/a/{agent}", g.serveMCP)
 	}
-	if g.o.Doors.Plain {
+	if g.options.Doors.Plain {
 		mux.HandleFunc("/mcp/request", g.servePlain)
 		mux.HandleFunc("/mcp/tools", g.serveTools)
 		mux.HandleFunc("/mcp/a/{agent}/request", g.servePlain)
 		mux.HandleFunc("/mcp/a/{agent}/tools", g.serveTools)
 	}
-	if g.o.Doors.Call {
+	if g.options.Doors.Call {
 		mux.HandleFunc("/mcp/call", g.serveCall)
 		mux.HandleFunc("/mcp/a/{agent}/call", g.serveCall)
 	}
-	if g.o.Doors.SSE {
+	if g.options.Doors.SSE {
 		mux.HandleFunc("/sse", g.serveSSE)
 		mux.HandleFunc("/messages", g.serveMessages)
 	}
 }
 
-// inbound is one message on its way in, with the buffer it was read into and those
-// for its result and its answer. It is pooled: whoever holds it last releases it.
-type inbound struct {
-	body   []byte
-	result []byte
-	answer []byte
-	m      wire.Message
+// inboundMessage is one received message, with buffers for its body, its result and its
+// response. It is pooled: exactly one function must call releaseMessage, after the last
+// use of any of them.
+type inboundMessage struct {
+	body     []byte
+	result   []byte
+	response []byte
+	message  wire.Message
 }
 
-func (g *Gateway) release(in *inbound) {
-	if max(cap(in.body), cap(in.result), cap(in.answer)) > 1<<20 {
-		return // let large ones go
+// releaseMessage returns a message to the pool.
+func (g *Gateway) releaseMessage(in *inboundMessage) {
+	if max(cap(in.body), cap(in.result), cap(in.response)) > 1<<20 {
+		return // the pool must not keep the memory of rare large messages
 	}
-	in.m = wire.Message{}
-	g.inbounds.Put(in)
+	in.message = wire.Message{}
+	g.messagePool.Put(in)
 }

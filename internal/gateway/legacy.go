@@ -9,181 +9,188 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// postLegacy serves one POST of the era of sessions. It releases in.
-func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inbound, streamFirst bool) {
-	m := &in.m
-	if !g.legacyVersion(w, r, m.ID) {
-		g.release(in)
+// postLegacy serves one POST of the legacy era. It releases in.
+func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inboundMessage, streamFirst bool) {
+	m := &in.message
+	if !g.checkLegacyVersion(w, r, m.ID) {
+		g.releaseMessage(in)
 		return
 	}
 	if m.Method == wire.MethodInitialize && m.Kind == wire.Request {
-		g.initialize(w, r, p, view, m, &reply{g: g, w: w, streamFirst: streamFirst})
-		g.release(in)
+		g.serveInitialize(w, r, p, view, m, &postResponse{gateway: g, w: w, streamFirst: streamFirst})
+		g.releaseMessage(in)
 		return
 	}
-	s := g.passing(r, m)
+	s := g.transientSession(r, m)
 	if s == nil {
-		s = g.session(w, r, p, view, m.ID)
+		s = g.findSession(w, r, p, view, m.ID)
 	}
 	if s == nil {
-		g.release(in)
+		g.releaseMessage(in)
 		return
 	}
 	if m.Kind == wire.Request {
-		g.requestLegacy(w, r, g.legacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst)
+		g.serveLegacyRequest(w, r, g.newLegacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst)
 		return
 	}
-	if g.elsewhere(w, r, g.askedBy(m), m.ID, in.body) {
-		g.release(in)
+	// The request that this message answers may have been sent by another replica,
+	// which waits for the response.
+	if g.forwardOrFail(w, r, g.replicaOfResponse(m), m.ID, in.body) {
+		g.releaseMessage(in)
 		return
 	}
-	g.hear(r.Context(), p, s, m)
-	g.release(in)
+	g.handleOneWay(r.Context(), p, s, m)
+	g.releaseMessage(in)
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// passing is the session of a request that has none and needs none: scripts, and
-// clients of servers without sessions, list and call without a handshake. Nobody
-// can be asked anything in it, and nothing of it stays. Without a header its version
-// is the one that the specification assumes.
-func (g *Gateway) passing(r *http.Request, m *wire.Message) *session {
-	if m.Kind != wire.Request || len(r.Header[headerSession]) > 0 {
+// transientSession returns a session for a request that has none and needs none. Scripts,
+// and clients of servers without sessions, list and call without a handshake. The client
+// cannot be asked for input in such a session, and nothing of it is kept. It returns nil
+// for all other requests. Without a version header, the version is the one that the
+// specification assumes.
+func (g *Gateway) transientSession(r *http.Request, m *wire.Message) *session {
+	if m.Kind != wire.Request || len(r.Header[wire.HeaderSessionID]) > 0 {
 		return nil
 	}
 	switch m.Method {
+	// All methods whose response needs nothing that a handshake settles.
 	case wire.MethodToolsList, wire.MethodToolsCall, wire.MethodResourcesList, wire.MethodResourcesTemplatesList, wire.MethodResourcesRead,
 		wire.MethodPromptsList, wire.MethodPromptsGet, wire.MethodCompletionComplete:
-		return newSession(g.bootID(), cmp.Or(r.Header.Get(headerVersion), wire.V20250326), nil, nil)
+		return newSession(g.newBootID(), cmp.Or(r.Header.Get(wire.HeaderProtocolVersion), wire.V20250326), nil, nil)
 	}
 	return nil
 }
 
-// legacyVersion holds the version header of a legacy request, which may be
-// absent, to those that are spoken; it answers 400 for others.
-func (g *Gateway) legacyVersion(w http.ResponseWriter, r *http.Request, id []byte) bool {
-	v := r.Header.Get(headerVersion)
+// checkLegacyVersion answers 400 and returns false if the version header is present and
+// names no supported legacy version.
+func (g *Gateway) checkLegacyVersion(w http.ResponseWriter, r *http.Request, id []byte) bool {
+	v := r.Header.Get(wire.HeaderProtocolVersion)
 	if v == "" || slices.Contains(wire.LegacyVersions(), v) {
 		return true
 	}
-	g.refuse(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: "MCP-Protocol-Version " + quoteShort(v) + " is not spoken here"})
+	g.writeError(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: "MCP-Protocol-Version " + quoteShort(v) + " is not spoken here"})
 	return false
 }
 
-func (g *Gateway) legacyExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, s *session) *exchange {
+// newLegacyExchange makes the exchange for a request of a legacy session.
+func (g *Gateway) newLegacyExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, s *session) *exchange {
 	if view.Profile == junctor.ProfileNone {
-		view.Profile = s.profile()
+		view.Profile = s.clientProfile()
 	}
-	x := &exchange{g: g, p: p, door: door, view: view, m: m, s: s, caller: s.caller(m.ProgressToken != nil)}
+	x := &exchange{gateway: g, principal: p, entryPoint: door, view: view, message: m, session: s, caller: s.newCaller(m.ProgressToken != nil)}
 	x.view.Audience, x.view.Older = audienceOf(x.caller.Capabilities), true
 	return x
 }
 
-// initialize begins a session.
-func (g *Gateway) initialize(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, m *wire.Message, rep *reply) {
+// serveInitialize creates a session and answers with its id.
+func (g *Gateway) serveInitialize(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, m *wire.Message, rep *postResponse) {
 	version := wire.Negotiate(m.ProtocolVersion)
 	s, err := g.createSession(r.Context(), p, view, version, m.Capabilities, m.ClientInfo)
 	if err != nil {
-		f := asFault(err, false, "")
-		rep.finish(http.StatusOK, wire.AppendError(nil, m.ID, f.wire))
+		f := toClientError(err, false, "")
+		rep.writeFinal(http.StatusOK, wire.AppendError(nil, m.ID, f.rpcError))
 		return
 	}
-	x := g.legacyExchange(p, junctor.DoorMCP, view, m, s)
-	w.Header().Set(headerSession, s.text)
-	rep.finish(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(x.capabilities())))
+	x := g.newLegacyExchange(p, junctor.DoorMCP, view, m, s)
+	w.Header().Set(wire.HeaderSessionID, s.sealedID)
+	rep.writeFinal(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(x.capabilitiesJSON())))
 }
 
+// initializeResult returns the result of initialize with the given capabilities.
 func (x *exchange) initializeResult(capabilities string) []byte {
-	b := wire.AppendString([]byte(`{"protocolVersion":`), x.s.version)
+	b := wire.AppendString([]byte(`{"protocolVersion":`), x.session.version)
 	b = append(append(b, `,"capabilities":`...), capabilities...)
-	b = append(append(b, `,"serverInfo":`...), x.g.serverInfo...)
-	if text := x.instructions(); text != "" {
+	b = append(append(b, `,"serverInfo":`...), x.gateway.serverInfo...)
+	if text := x.serverInstructions(); text != "" {
 		b = wire.AppendString(append(b, `,"instructions":`...), text)
 	}
 	return append(b, '}')
 }
 
-// runLegacy handles a legacy request, wherever it came from.
+// runLegacy runs a legacy request from any entry point.
 func (x *exchange) runLegacy(ctx context.Context) (outcome, error) {
-	switch x.m.Method {
+	switch x.message.Method {
 	case wire.MethodPing:
 		return outcome{body: []byte("{}")}, nil
 	case wire.MethodLoggingSetLevel:
-		return x.setLevel(ctx)
+		return x.setLogLevel(ctx)
 	case wire.MethodResourcesSubscribe, wire.MethodResourcesUnsubscribe:
-		return x.subscribe(ctx)
+		return x.changeSubscription(ctx)
 	case wire.MethodTasksGet, wire.MethodTasksResult, wire.MethodTasksList, wire.MethodTasksCancel:
-		return x.taskLegacy(ctx)
+		return x.runLegacyTask(ctx)
 	}
-	return x.run(ctx)
+	return x.runMethod(ctx)
 }
 
-func (x *exchange) setLevel(ctx context.Context) (outcome, error) {
-	if wire.Severity(x.m.Level) == 0 {
-		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown log level " + quoteShort(x.m.Level)}
+// setLogLevel answers logging/setLevel.
+func (x *exchange) setLogLevel(ctx context.Context) (outcome, error) {
+	if wire.Severity(x.message.Level) == 0 {
+		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown log level " + quoteShort(x.message.Level)}
 	}
-	x.s.mu.Lock()
-	x.s.logLevel = x.m.Level
-	x.s.mu.Unlock()
-	return outcome{body: []byte("{}")}, x.save(ctx)
+	x.session.mu.Lock()
+	x.session.logLevel = x.message.Level
+	x.session.mu.Unlock()
+	return outcome{body: []byte("{}")}, x.saveSession(ctx)
 }
 
-func (x *exchange) subscribe(ctx context.Context) (outcome, error) {
-	if !x.m.HasURI || x.m.Wrong != "" {
-		return outcome{}, missing("uri")
+// changeSubscription answers resources/subscribe and resources/unsubscribe.
+func (x *exchange) changeSubscription(ctx context.Context) (outcome, error) {
+	if !x.message.HasURI || x.message.Wrong != "" {
+		return outcome{}, errMissingParam("uri")
 	}
-	end := x.m.Method == wire.MethodResourcesUnsubscribe
-	if _, err := x.g.o.Pipeline.Do(ctx, x.subscription(x.m.URI, end), x); err != nil {
+	// The pipeline judges the subscription; only a granted one is remembered.
+	end := x.message.Method == wire.MethodResourcesUnsubscribe
+	if _, err := x.gateway.options.Pipeline.Do(ctx, x.newSubscriptionOp(x.message.URI, end), x); err != nil {
 		return outcome{}, err
 	}
-	x.s.mu.Lock()
+	x.session.mu.Lock()
 	if end {
-		delete(x.s.subs, x.m.URI)
+		delete(x.session.subscriptions, x.message.URI)
 	} else {
-		x.s.subs[x.m.URI] = true
+		x.session.subscriptions[x.message.URI] = true
 	}
-	x.s.mu.Unlock()
-	return outcome{body: []byte("{}")}, x.save(ctx)
+	x.session.mu.Unlock()
+	return outcome{body: []byte("{}")}, x.saveSession(ctx)
 }
 
-// save writes the session's row, where the session can be come back to.
-func (x *exchange) save(ctx context.Context) error {
-	if x.s.text == "" {
+// saveSession stores the session's row and notifies the other replicas. It does nothing
+// for sessions without an id, which end with their connection.
+func (x *exchange) saveSession(ctx context.Context) error {
+	if x.session.sealedID == "" {
 		return nil
 	}
-	err := x.g.o.Sessions.SaveSession(ctx, x.p.Tenant, x.s.saved())
+	err := x.gateway.options.Sessions.SaveSession(ctx, x.principal.Tenant, x.session.toRow())
 	if err == nil {
-		x.g.tell(ctx, News{Kind: newsSaved, Tenant: x.p.Tenant, Session: x.s.id})
+		x.gateway.notifyReplicas(ctx, News{Kind: eventSaved, Tenant: x.principal.Tenant, Session: x.session.id})
 	}
 	return err
 }
 
-// answerLegacy runs a legacy request and appends the whole answer to dst.
+// answerLegacy runs a legacy request and appends the whole response to dst.
 func (x *exchange) answerLegacy(ctx context.Context, dst []byte) (message []byte) {
 	head, long, _ := x.answerLegacyParts(ctx, dst)
 	if long == nil {
 		return head
 	}
-	message = append(append(slices.Grow(head, len(long)+1), long...), '}')
-	x.g.o.Bytes.Count(limit.PartyOf(x.p), message)
-	return message
+	return x.gateway.joinParts(x.principal, head, long)
 }
 
-// answerLegacyParts is answerLegacy, but does not copy a long result: that is long,
-// and the answer is head, long and a brace. Where long is nil, head is all.
+// answerLegacyParts is answerLegacy without the copy of a long result: the response is
+// then head, long and a closing brace. If long is nil, head is the whole response.
 func (x *exchange) answerLegacyParts(ctx context.Context, dst []byte) (head, long []byte, retryAfter time.Duration) {
 	o, err := x.runLegacy(ctx)
 	if err != nil {
-		x.failure = err
-		f := asFault(err, false, resourceOf(x.m))
-		return wire.AppendError(dst, x.m.ID, f.wire), nil, f.retryAfter
+		x.callErr = err
+		f := toClientError(err, false, resourceOf(x.message))
+		return wire.AppendError(dst, x.message.ID, f.rpcError), nil, f.retryAfter
 	}
-	if len(o.body) >= longBody {
-		head, long = x.appendHead(dst, o)
+	if len(o.body) >= longBodySize {
+		head, long = x.appendResponseHead(dst, o)
 		return head, long, 0
 	}
-	return x.appendAnswer(slices.Grow(dst, len(o.body)+64), o), nil, 0
+	return x.appendResponse(slices.Grow(dst, len(o.body)+64), o), nil, 0
 }

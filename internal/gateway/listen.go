@@ -13,58 +13,58 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// interest is which changes a client wants to hear of.
-type interest struct {
+// changeFilter selects the changes that a client receives.
+type changeFilter struct {
 	tools, prompts, resources bool
-	uris                      map[string]bool // as the client wrote them; true: granted
-	tasks                     map[string]bool // by id, likewise; of a modern client
-	session                   string          // whose tasks it hears of; of a legacy client
+	uris                      map[string]bool // as the client wrote them; true if the subscription was granted
+	tasks                     map[string]bool // ids of tasks, likewise; modern clients only
+	session                   string          // session whose tasks are reported; legacy clients only
 }
 
-// listenHTTP serves subscriptions/listen on a POST until its client closes it or
-// the gateway ends.
-func (g *Gateway) listenHTTP(r *http.Request, x *exchange, rep *reply) {
-	want, err := x.wanted()
+// listenHTTP serves subscriptions/listen on a POST until the client closes it or the
+// gateway closes.
+func (g *Gateway) listenHTTP(r *http.Request, x *exchange, rep *postResponse) {
+	want, err := x.parseChangeFilter()
 	if err != nil {
-		f := asFault(err, true, "")
-		rep.finish(f.status, wire.AppendError(nil, x.m.ID, f.wire))
+		f := toClientError(err, true, "")
+		rep.writeFinal(f.status, wire.AppendError(nil, x.message.ID, f.rpcError))
 		return
 	}
-	ctx, release := g.holdStream(r.Context(), rep.w, x.p, x.m.ID)
+	ctx, release := g.registerHTTPStream(r.Context(), rep.w, x.principal, x.message.ID)
 	if release == nil {
 		return
 	}
 	defer release()
 	_ = http.NewResponseController(rep.w).SetWriteDeadline(time.Time{})
-	x.listen(ctx, want, rep.comment)
+	x.serveSubscription(ctx, want, rep.writeComment)
 }
 
-// wanted reads params.notifications.
-func (x *exchange) wanted() (interest, error) {
-	if x.m.Wrong != "" || x.m.Notifications == nil {
-		return interest{}, missing("notifications")
+// parseChangeFilter reads params.notifications. Nothing is granted yet.
+func (x *exchange) parseChangeFilter() (changeFilter, error) {
+	if x.message.Wrong != "" || x.message.Notifications == nil {
+		return changeFilter{}, errMissingParam("notifications")
 	}
-	flag := func(name string) bool { return string(wire.Get(x.m.Notifications, name)) == "true" }
-	want := interest{
+	flag := func(name string) bool { return string(wire.Get(x.message.Notifications, name)) == "true" }
+	want := changeFilter{
 		tools: flag("toolsListChanged"), prompts: flag("promptsListChanged"), resources: flag("resourcesListChanged"),
 	}
 	var err error
-	if want.uris, err = x.wantedOf("resourceSubscriptions", "URIs"); err != nil {
-		return interest{}, err
+	if want.uris, err = x.parseFilterList("resourceSubscriptions", "URIs"); err != nil {
+		return changeFilter{}, err
 	}
-	if want.tasks, err = x.wantedOf("taskIds", "ids of tasks"); err != nil {
-		return interest{}, err
+	if want.tasks, err = x.parseFilterList("taskIds", "ids of tasks"); err != nil {
+		return changeFilter{}, err
 	}
 	if len(want.tasks) > 0 && !x.caller.Tasks {
-		return interest{}, needsTasks("hear of tasks")
+		return changeFilter{}, errTasksNotDeclared("hear of tasks")
 	}
 	return want, nil
 }
 
-// wantedOf reads a list of texts in params.notifications; none of them is granted.
-func (x *exchange) wantedOf(name, what string) (map[string]bool, error) {
+// parseFilterList reads a list of strings in params.notifications into a map of false.
+func (x *exchange) parseFilterList(name, what string) (map[string]bool, error) {
 	all := map[string]bool{}
-	for raw := range wire.Elements(wire.Get(x.m.Notifications, name)) {
+	for raw := range wire.Elements(wire.Get(x.message.Notifications, name)) {
 		text, ok := wire.String(raw)
 		if !ok {
 			return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "params.notifications." + name + " must be a list of " + what}
@@ -74,73 +74,82 @@ func (x *exchange) wantedOf(name, what string) (map[string]bool, error) {
 	return all, nil
 }
 
-// listen acknowledges what was granted and sends changes until ctx or the
-// gateway ends. In the latter case it says so and answers the request.
-func (x *exchange) listen(ctx context.Context, want interest, quiet func()) {
-	watch := x.g.o.Catalog.Watch()
+// serveSubscription subscribes to the requested items, acknowledges those that were
+// granted, and sends changes until ctx or the gateway ends. If the gateway ends, it tells
+// the client and answers the request. keepAlive is called periodically; it may be nil.
+func (x *exchange) serveSubscription(ctx context.Context, want changeFilter, keepAlive func()) {
+	// Watch before subscribing: a change in between must not be missed.
+	watch := x.gateway.options.Catalog.Watch()
 	defer watch.Stop()
+	// Each subscription passes the pipeline. One that is refused is left out of the
+	// acknowledgement; the others continue.
 	for uri := range want.uris {
-		_, err := x.g.o.Pipeline.Do(ctx, x.subscription(uri, false), x)
+		_, err := x.gateway.options.Pipeline.Do(ctx, x.newSubscriptionOp(uri, false), x)
 		want.uris[uri] = err == nil
 	}
 	for id := range want.tasks {
-		_, err := x.lookAtTask(ctx, id, true)
+		_, err := x.getTask(ctx, id, true)
 		want.tasks[id] = err == nil
 	}
+	// Unsubscribe even if the client has disconnected; otherwise the server would
+	// send updates forever.
 	defer func() {
 		for uri, granted := range want.uris {
 			if granted {
-				_, _ = x.g.o.Pipeline.Do(context.WithoutCancel(ctx), x.subscription(uri, true), x)
+				_, _ = x.gateway.options.Pipeline.Do(context.WithoutCancel(ctx), x.newSubscriptionOp(uri, true), x)
 			}
 		}
 	}()
-	meta := subscriptionMeta(x.m.ID)
-	params := append([]byte(`{"notifications":`), want.granted()...)
+	meta := subscriptionMeta(x.message.ID)
+	params := append([]byte(`{"notifications":`), want.grantedJSON()...)
 	params = append(append(append(params, `,"_meta":`...), meta...), '}')
-	x.out.send(wire.AppendNotification(nil, wire.NoteSubscriptionsAcknowledged, params))
+	x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteSubscriptionsAcknowledged, params))
 
-	tasks := x.tellTasks(ctx, meta)
+	tasks := x.newTaskNotifier(ctx, meta)
 	defer tasks.stop()
-	tick := time.NewTicker(x.g.o.KeepAlive)
+	tick := time.NewTicker(x.gateway.options.KeepAlive)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			if x.g.ctx.Err() != nil {
-				x.goodbye(meta)
+			if x.gateway.ctx.Err() != nil {
+				x.sendShutdown(meta)
 			}
 			return
-		case <-x.g.ctx.Done():
-			x.goodbye(meta)
+		case <-x.gateway.ctx.Done():
+			x.sendShutdown(meta)
 			return
 		case <-watch.Ready():
-			x.notify(watch.Take(), want, meta, tasks)
+			x.sendChanges(watch.Take(), want, meta, tasks)
 		case <-tick.C:
-			if quiet != nil {
-				quiet()
+			if keepAlive != nil {
+				keepAlive()
 			}
 		}
 	}
 }
 
-// goodbye ends a subscription from this side: the specification wants the
-// request cancelled on one page and answered on another.
-func (x *exchange) goodbye(meta []byte) {
-	cancelled := append(append([]byte(`{"requestId":`), x.m.ID...), `,"reason":"the server is stopping"}`...)
-	x.out.send(wire.AppendNotification(nil, wire.NoteCancelled, cancelled))
+// sendShutdown ends a subscription from the server's side. It both cancels and answers
+// the request, because the specification requires one in one place and the other in
+// another.
+func (x *exchange) sendShutdown(meta []byte) {
+	cancelled := append(append([]byte(`{"requestId":`), x.message.ID...), `,"reason":"the server is stopping"}`...)
+	x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteCancelled, cancelled))
 	body := append(append([]byte(`{"_meta":`), meta...), '}')
-	x.out.send(x.appendAnswer(nil, outcome{body: body}))
+	x.sender.sendMessage(x.appendResponse(nil, outcome{body: body}))
 }
 
-func (x *exchange) subscription(uri string, end bool) *guard.Op {
+// newSubscriptionOp makes the operation that subscribes to a resource, or with end
+// unsubscribes.
+func (x *exchange) newSubscriptionOp(uri string, end bool) *guard.Op {
 	return &guard.Op{
-		Principal: x.p, Door: x.door, View: x.view, Kind: junctor.KindSubscription, Name: uri, Unsubscribe: end,
-		Params: x.m.Params, Caller: x.caller,
+		Principal: x.principal, Door: x.entryPoint, View: x.view, Kind: junctor.KindSubscription, Name: uri, Unsubscribe: end,
+		Params: x.message.Params, Caller: x.caller,
 	}
 }
 
-// granted writes the subset of what was wanted that will be sent.
-func (i interest) granted() []byte {
+// grantedJSON returns the part of the filter that was granted, for the acknowledgement.
+func (i changeFilter) grantedJSON() []byte {
 	b := []byte{'{'}
 	add := func(name, value string) {
 		if len(b) > 1 {
@@ -157,17 +166,18 @@ func (i interest) granted() []byte {
 	if i.resources {
 		add("resourcesListChanged", "true")
 	}
-	if uris := granted(i.uris); uris != "" {
+	if uris := grantedList(i.uris); uris != "" {
 		add("resourceSubscriptions", uris)
 	}
-	if tasks := granted(i.tasks); tasks != "" {
+	if tasks := grantedList(i.tasks); tasks != "" {
 		add("taskIds", tasks)
 	}
 	return append(b, '}')
 }
 
-// granted is a list of those that are; "" where none is.
-func granted(all map[string]bool) string {
+// grantedList returns the granted entries as a sorted JSON array, or "" if there are
+// none.
+func grantedList(all map[string]bool) string {
 	list := []byte{'['}
 	for _, text := range slices.Sorted(maps.Keys(all)) {
 		if all[text] {
@@ -183,21 +193,22 @@ func granted(all map[string]bool) string {
 	return string(append(list, ']'))
 }
 
-// notify sends the notes that the changes call for: each list at most once. meta
-// is the _meta of every note, nil for none; tasks tells what changed of them.
-func (x *exchange) notify(changes []catalog.Change, want interest, meta []byte, tasks *taskTeller) {
+// sendChanges sends the notifications for changes, each list at most once. meta is the
+// _meta of every notification, or nil. tasks sends those about tasks.
+func (x *exchange) sendChanges(changes []catalog.Change, want changeFilter, meta []byte, tasks *taskNotifier) {
 	var tools, prompts, resources bool
 	params := []byte{'{'}
 	if meta != nil {
 		params = append(append(params, `"_meta":`...), meta...)
 	}
 	for _, ch := range changes {
-		if !x.sees(ch) {
+		if !x.isConcernedBy(ch) {
 			continue
 		}
+		// Tasks are sent in the background: their state may require a request.
 		if id := ch.Task.ID; id != "" {
 			if want.tasks[id] || want.session != "" && want.session == ch.Task.Session {
-				tasks.tell(id, ch.Task.JSON)
+				tasks.queueState(id, ch.Task.JSON)
 			}
 			continue
 		}
@@ -205,6 +216,7 @@ func (x *exchange) notify(changes []catalog.Change, want interest, meta []byte, 
 		if ch.URI == "" {
 			continue
 		}
+		// A client of all servers knows a resource by its exposed URI.
 		uri := ch.URI
 		if x.view.Server == "" {
 			uri = catalog.ExposedURI(ch.Server, uri)
@@ -215,7 +227,7 @@ func (x *exchange) notify(changes []catalog.Change, want interest, meta []byte, 
 				p = append(p, ',')
 			}
 			p = append(wire.AppendString(append(p, `"uri":`...), uri), '}')
-			x.out.send(wire.AppendNotification(nil, wire.NoteResourceUpdated, p))
+			x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteResourceUpdated, p))
 		}
 	}
 	params = append(params, '}')
@@ -223,17 +235,17 @@ func (x *exchange) notify(changes []catalog.Change, want interest, meta []byte, 
 		params = nil
 	}
 	if tools && want.tools {
-		x.out.send(wire.AppendNotification(nil, wire.NoteToolsListChanged, params))
+		x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteToolsListChanged, params))
 	}
 	if prompts && want.prompts {
-		x.out.send(wire.AppendNotification(nil, wire.NotePromptsListChanged, params))
+		x.sender.sendMessage(wire.AppendNotification(nil, wire.NotePromptsListChanged, params))
 	}
 	if resources && want.resources {
-		x.out.send(wire.AppendNotification(nil, wire.NoteResourcesListChanged, params))
+		x.sender.sendMessage(wire.AppendNotification(nil, wire.NoteResourcesListChanged, params))
 	}
 }
 
-// sees says whether a change concerns what this client can see.
-func (x *exchange) sees(ch catalog.Change) bool {
-	return ch.Tenant == x.p.Tenant && x.g.o.Catalog.Snapshot().For(x.p.Tenant).Concerns(x.p, x.view, ch)
+// isConcernedBy reports whether a change concerns an item that this client may see.
+func (x *exchange) isConcernedBy(ch catalog.Change) bool {
+	return ch.Tenant == x.principal.Tenant && x.gateway.options.Catalog.Snapshot().For(x.principal.Tenant).Concerns(x.principal, x.view, ch)
 }

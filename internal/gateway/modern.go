@@ -12,63 +12,66 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// postModern serves one POST of the stateless era.
-func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inbound, streamFirst bool) {
-	m := &in.m
+// postModern serves one POST of the modern era. It does not release in.
+func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inboundMessage, streamFirst bool) {
+	m := &in.message
 	if m.Kind == wire.Response {
-		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "a response was sent; in this protocol version the server asks nothing by requests"})
+		g.writeError(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "a response was sent; in this protocol version the server asks nothing by requests"})
 		return
 	}
 	var e *wire.Error
 	if m.Kind == wire.Request {
-		e = checkModern(m)
+		e = checkModernMeta(m)
 	}
 	if e == nil {
 		e = wire.CheckHeaders(r.Header, m)
 	}
 	if e == nil && m.Kind == wire.Request {
-		e = checkVersion(m.MetaVersion) // of which header and body agree
+		e = checkVersion(m.MetaVersion) // the header has the same value
 	}
 	if e != nil {
-		g.refuse(w, http.StatusBadRequest, m.ID, e)
+		g.writeError(w, http.StatusBadRequest, m.ID, e)
 		return
 	}
 	if m.Kind == wire.Notification {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if m.HasRequestState && g.elsewhere(w, r, g.heldBy(m.RequestState), m.ID, in.body) {
+	// A call that waits for input in another replica can continue only there.
+	if m.HasRequestState && g.forwardOrFail(w, r, g.replicaOfState(m.RequestState), m.ID, in.body) {
 		return
 	}
-	rep := &reply{g: g, w: w, streamFirst: streamFirst}
-	x := g.modernExchange(p, junctor.DoorMCP, view, m, rep)
-	x.header, x.room = r.Header, &in.result
+	rep := &postResponse{gateway: g, w: w, streamFirst: streamFirst}
+	x := g.newModernExchange(p, junctor.DoorMCP, view, m, rep)
+	x.header, x.resultBuffer = r.Header, &in.result
 	if m.Method == wire.MethodSubscriptionsListen {
 		g.listenHTTP(r, x, rep)
 		return
 	}
-	// The client ends a modern request by closing its stream, and net/http ends
-	// r.Context with it.
+	// A modern client cancels a request by closing its connection. net/http then
+	// cancels r.Context.
 	o, err := x.runModern(r.Context())
-	setLimits(w.Header(), x.allowance, g.o.Now())
+	setRateLimitHeaders(w.Header(), x.allowance, g.options.Now())
 	if err != nil {
-		f := asFault(err, true, resourceOf(m))
-		setRetry(w.Header(), f.retryAfter)
-		g.stepUp(w, r, p, err)
-		rep.finish(f.status, wire.AppendError(nil, m.ID, f.wire))
+		f := toClientError(err, true, resourceOf(m))
+		setRetryAfter(w.Header(), f.retryAfter)
+		g.setScopeChallenge(w, r, p, err)
+		rep.writeFinal(f.status, wire.AppendError(nil, m.ID, f.rpcError))
 		return
 	}
-	if o.list || len(o.body) >= longBody {
-		head, body := x.appendHead(in.answer[:0], o)
-		in.answer = head
-		rep.finishParts(head, body)
+	// Lists are shared between clients, and long results are expensive to copy:
+	// both are written in parts.
+	if o.isList || len(o.body) >= longBodySize {
+		head, body := x.appendResponseHead(in.response[:0], o)
+		in.response = head
+		rep.writeFinalParts(head, body)
 		return
 	}
-	in.answer = x.appendAnswer(slices.Grow(in.answer[:0], len(o.body)+256+len(g.serverInfo)), o)
-	rep.finish(http.StatusOK, in.answer)
+	in.response = x.appendResponse(slices.Grow(in.response[:0], len(o.body)+256+len(g.serverInfo)), o)
+	rep.writeFinal(http.StatusOK, in.response)
 }
 
-// resourceOf is the URI that an error about a missing resource repeats.
+// resourceOf returns the URI that an error about a missing resource repeats, or "".
 func resourceOf(m *wire.Message) string {
 	if m.Method == wire.MethodResourcesRead || m.Method == wire.MethodResourcesSubscribe {
 		return m.URI
@@ -76,8 +79,9 @@ func resourceOf(m *wire.Message) string {
 	return ""
 }
 
-// checkModern holds a modern request to what its _meta must have.
-func checkModern(m *wire.Message) *wire.Error {
+// checkModernMeta returns an error if the _meta of a modern request lacks a required
+// member.
+func checkModernMeta(m *wire.Message) *wire.Error {
 	switch {
 	case !m.HasMetaVersion:
 		return &wire.Error{Code: wire.CodeInvalidParams, Message: "params._meta must have " + wire.MetaProtocolVersion}
@@ -89,7 +93,7 @@ func checkModern(m *wire.Message) *wire.Error {
 	return nil
 }
 
-// checkVersion refuses a version that the stateless era does not have here.
+// checkVersion returns an error if v is no supported modern version.
 func checkVersion(v string) *wire.Error {
 	if v == wire.Modern {
 		return nil
@@ -100,22 +104,25 @@ func checkVersion(v string) *wire.Error {
 	return &wire.Error{Code: wire.CodeUnsupportedVersion, Message: "protocol version " + quoteShort(v) + " is not spoken without a handshake; " + wire.Modern + " is", Data: data}
 }
 
-func (g *Gateway) modernExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, out outlet) *exchange {
+// newModernExchange makes the exchange for a modern request. The client describes itself
+// in every request.
+func (g *Gateway) newModernExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, out messageSender) *exchange {
+	// A profile in the URL wins over the one of the client's name.
 	if view.Profile == junctor.ProfileNone {
-		view.Profile = profileOf(m.MetaClientInfo)
+		view.Profile = profileOfClient(m.MetaClientInfo)
 	}
 	view.Audience = audienceOf(m.MetaCapabilities)
 	return &exchange{
-		g: g, p: p, door: door, view: view, m: m, modern: true, out: out,
+		gateway: g, principal: p, entryPoint: door, view: view, message: m, modern: true, sender: out,
 		caller: catalog.Caller{
 			Protocol: m.MetaVersion, Capabilities: m.MetaCapabilities, Info: m.MetaClientInfo,
-			LogLevel: m.MetaLogLevel, Progress: m.ProgressToken != nil, Tasks: takesTasks(m.MetaCapabilities),
+			LogLevel: m.MetaLogLevel, Progress: m.ProgressToken != nil, Tasks: acceptsTasks(m.MetaCapabilities),
 		},
 	}
 }
 
-// audienceOf is what a client is that declares these capabilities: a model's, or
-// one that shows the pages of MCP Apps too.
+// audienceOf returns the audience of a client with these capabilities: a host if it shows
+// MCP Apps, else a model.
 func audienceOf(capabilities []byte) catalog.Audience {
 	if catalog.ShowsApps(capabilities) {
 		return catalog.AudienceHost
@@ -123,46 +130,46 @@ func audienceOf(capabilities []byte) catalog.Audience {
 	return catalog.AudienceModel
 }
 
-// runModern handles a modern request that is answered once.
+// runModern runs a modern request other than a subscription.
 func (x *exchange) runModern(ctx context.Context) (outcome, error) {
-	if x.m.Method == wire.MethodServerDiscover {
-		return x.discover(), nil
+	if x.message.Method == wire.MethodServerDiscover {
+		return x.answerDiscover(), nil
 	}
-	switch x.m.Method {
+	switch x.message.Method {
 	case wire.MethodTasksGet:
-		return x.taskModern(ctx, junctor.KindTask)
+		return x.runModernTask(ctx, junctor.KindTask)
 	case wire.MethodTasksUpdate:
-		return x.taskModern(ctx, junctor.KindTaskUpdate)
+		return x.runModernTask(ctx, junctor.KindTaskUpdate)
 	case wire.MethodTasksCancel:
-		return x.taskModern(ctx, junctor.KindTaskCancel)
+		return x.runModernTask(ctx, junctor.KindTaskCancel)
 	}
-	return x.run(ctx)
+	return x.runMethod(ctx)
 }
 
-// discover answers server/discover.
-func (x *exchange) discover() outcome {
+// answerDiscover answers server/discover.
+func (x *exchange) answerDiscover() outcome {
 	b := append(wire.AppendString([]byte(`{"supportedVersions":[`), wire.Modern), `],"capabilities":`...)
-	b = append(b, x.capabilities()...)
-	if text := x.instructions(); text != "" {
+	b = append(b, x.capabilitiesJSON()...)
+	if text := x.serverInstructions(); text != "" {
 		b = wire.AppendString(append(b, `,"instructions":`...), text)
 	}
-	return outcome{body: append(b, '}'), cacheable: true, ttl: x.g.o.ListTTL.Milliseconds()}
+	return outcome{body: append(b, '}'), cacheable: true, ttlMillis: x.gateway.options.ListTTL.Milliseconds()}
 }
 
-// capabilities are the same for every view: a server may gain prompts or
-// resources at any moment, and then says so by a change of its list. Tasks alone
-// are declared where a server of the view makes them, and MCP Apps to clients that
-// declare them too: to others they would mean nothing.
-func (x *exchange) capabilities() string {
+// capabilitiesJSON returns the server capabilities. They are the same for every catalog
+// scope, because a server may gain prompts or resources at any time and then reports a
+// list change. There are two exceptions: tasks are declared if a server of the scope
+// makes them, and MCP Apps are declared to clients that declare them, too.
+func (x *exchange) capabilitiesJSON() string {
 	const shared = `"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}`
-	tasks, extensions, more := x.hasTasks(), []string{}, ""
+	tasks, extensions, more := x.serversMakeTasks(), []string{}, ""
 	if x.view.Audience == catalog.AudienceHost {
 		extensions = append(extensions, `"`+wire.ExtensionUI+`":{"mimeTypes":["`+wire.MediaTypeApp+`"]}`)
 	}
 	switch {
 	case tasks && x.modern:
 		extensions = append(extensions, `"`+wire.ExtensionTasks+`":{}`)
-	case tasks && x.s.version >= wire.V20251125:
+	case tasks && x.session.version >= wire.V20251125:
 		more = `,"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`
 	}
 	if x.modern || len(extensions) > 0 {
@@ -171,18 +178,21 @@ func (x *exchange) capabilities() string {
 	return `{` + shared + more + `}`
 }
 
-// instructions are those of the one server that a view shows.
-func (x *exchange) instructions() string {
+// serverInstructions returns the instructions of the server at whose endpoint the request
+// came in, or "".
+func (x *exchange) serverInstructions() string {
 	if x.view.Server == "" {
 		return ""
 	}
-	s, err := x.g.o.Catalog.Snapshot().For(x.p.Tenant).Server(x.p, x.view.Server)
+	s, err := x.gateway.options.Catalog.Snapshot().For(x.principal.Tenant).Server(x.principal, x.view.Server)
 	if err != nil {
 		return ""
 	}
 	return s.Offer.Instructions
 }
 
+// subscriptionMeta returns the _meta of notifications for the subscription with this
+// request id.
 func subscriptionMeta(id []byte) []byte {
 	b := append([]byte(`{`), strconv.Quote(wire.MetaSubscriptionID)...)
 	return append(append(append(b, ':'), id...), '}')

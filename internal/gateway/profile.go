@@ -8,8 +8,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// askedProfile is the profile that the address of a door names: /mcp?profile=gemini.
-func askedProfile(r *http.Request) (junctor.Profile, error) {
+// requestedProfile returns the profile in the query of the URL, such as
+// /mcp?profile=gemini.
+func requestedProfile(r *http.Request) (junctor.Profile, error) {
 	if r.URL.RawQuery == "" {
 		return junctor.ProfileNone, nil
 	}
@@ -17,10 +18,10 @@ func askedProfile(r *http.Request) (junctor.Profile, error) {
 	return p, junctor.CheckProfile(p)
 }
 
-// profileOf is the profile of clients that are known not to take all that there
-// is, by the name that they give themselves. What a profile would take away from
-// a client that does not need it has to be asked for.
-func profileOf(info []byte) junctor.Profile {
+// profileOfClient returns the profile for clients that are known not to support all
+// schemas, by the name in their clientInfo. Profiles that would take something away from
+// other clients must be requested.
+func profileOfClient(info []byte) junctor.Profile {
 	name := bytes.Trim(wire.Get(info, "name"), `"`)
 	switch {
 	case len(name) == 0:
@@ -32,16 +33,17 @@ func profileOf(info []byte) junctor.Profile {
 	return junctor.ProfileNone
 }
 
+// hasPrefixFold reports whether s begins with prefix, ignoring case.
 func hasPrefixFold(s []byte, prefix string) bool {
 	return len(s) >= len(prefix) && bytes.EqualFold(s[:len(prefix)], []byte(prefix))
 }
 
-// profile is that of a session's client.
-func (s *session) profile() junctor.Profile {
+// clientProfile returns the profile of the session's client.
+func (s *session) clientProfile() junctor.Profile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.info == nil {
-		return s.sealed.Profile // it was opened again
+	if s.clientInfo == nil {
+		return s.sealed.Profile // the session was reopened from its id, which lacks clientInfo
 	}
-	return profileOf(s.info)
+	return profileOfClient(s.clientInfo)
 }

@@ -11,132 +11,140 @@ import (
 )
 
 const (
-	// replayEvents of a stream are kept elsewhere, the newest,
-	replayEvents = 256
-	// and so much of them.
-	replayBytes = 1 << 20
+	// Bounds of the events of one stream that are stored for other replicas: the
+	// newest maxReplayEvents, with at most maxReplayBytes together.
+	maxReplayEvents = 256
+	maxReplayBytes  = 1 << 20
 )
 
-// Replay keeps what was sent on the streams of sessions where other processes find
-// it, for clients that come back when the one that sent it is gone.
+// Replay stores the events of session streams where other replicas find them. They serve
+// clients that come back after the replica that sent the events has failed.
 type Replay interface {
-	// Keep adds to a stream. It does not wait, and what it is given stays as it is.
-	// What cannot be kept is missing.
+	// Keep adds an event to a stream. It does not block. It may keep s, which the caller
+	// no longer changes. An event that cannot be stored is missing later.
 	Keep(session, stream string, s Sent)
-	// Sent gives what was sent on a stream behind an event; ok is false where that is
-	// not known, or not all of it.
+	// Sent returns the events of a stream after the given number. ok is false if not all
+	// of them are known.
 	Sent(ctx context.Context, session, stream string, after int) (r Replayed, ok bool)
 }
 
-// Sent is a message that was sent on a stream.
+// Sent is one event of a stream, as it is stored.
 type Sent struct {
-	N       int    // its number; 0 is none: the stream has begun
-	Message []byte // JSON; nil where it is too long to be kept
-	Request []byte // with the first of a stream alone: the id of the request that it answers, as JSON; nil of notes
-	Answer  bool   // it is the answer to that: nothing comes behind it
-	Forget  []int  // numbers of messages that are not kept any more
+	N       int    // its number; 0 only announces the stream
+	Message []byte // JSON; nil if it is too long to be stored
+	// Request is set with the first event of a stream only: the id of the request that
+	// the stream answers, as JSON. It is nil for a notification stream.
+	Request []byte
+	Answer  bool  // the event is the response: nothing follows it
+	Forget  []int // numbers of events to delete
 }
 
-// Replayed is what is known of a stream.
+// Replayed is the stored part of a stream.
 type Replayed struct {
-	Messages [][]byte // behind the one that was asked for, in their order
-	Request  []byte
-	Answered bool // the last message that was sent is the answer
+	Messages [][]byte // after the requested number, in order
+	Request  []byte   // as in Sent
+	Answered bool     // the last event is the response
 }
 
-// copied is where the messages of a stream go as well. The lock of the stream is
-// its own.
-type copied struct {
-	to      Replay
-	session string
-	stream  string
-	request []byte // that has to be said still
-	sizes   []int  // of the messages that are kept
-	size    int    // and of all of them
+// replayCopy stores the events of one stream in a Replay. The lock of the stream guards
+// it.
+type replayCopy struct {
+	store     Replay
+	session   string
+	stream    string
+	request   []byte // id to store with the next event
+	sizes     []int  // of the stored events
+	totalSize int    // sum of sizes
 }
 
-func (c *copied) keep(s Sent) {
+// keepSent stores an event, the first time with the request id.
+func (c *replayCopy) keepSent(s Sent) {
 	s.Request, c.request = c.request, nil
-	c.to.Keep(c.session, c.stream, s)
+	c.store.Keep(c.session, c.stream, s)
 }
 
-func (c *copied) message(n int, message []byte, answer bool) {
+// addMessage stores event n and deletes the oldest ones if the bounds are exceeded.
+func (c *replayCopy) addMessage(n int, message []byte, answer bool) {
 	s := Sent{N: n, Message: message, Answer: answer}
-	c.sizes, c.size = append(c.sizes, len(message)), c.size+len(message)
-	for len(c.sizes) > replayEvents || c.size > replayBytes {
+	c.sizes, c.totalSize = append(c.sizes, len(message)), c.totalSize+len(message)
+	for len(c.sizes) > maxReplayEvents || c.totalSize > maxReplayBytes {
 		s.Forget = append(s.Forget, n+1-len(c.sizes))
-		c.sizes, c.size = c.sizes[1:], c.size-c.sizes[0]
+		c.sizes, c.totalSize = c.sizes[1:], c.totalSize-c.sizes[0]
 	}
+	// An event above the bound is stored without its message, so that a reader
+	// notices the gap.
 	if len(c.sizes) == 0 {
 		s.Message = nil
 	}
-	c.keep(s)
+	c.keepSent(s)
 }
 
-// duplicate has a stream that a client can come back to be kept elsewhere too, with all
-// that was sent on it. request is the id of what it answers.
-func (g *Gateway) duplicate(s *session, st *stream, request []byte) {
-	if g.o.Replay == nil || s.text == "" {
+// copyStream stores the events of a stream in the Replay as well, beginning with those
+// that were sent already. request is the id of the request that the stream answers, or
+// nil. It does nothing for sessions that cannot be resumed.
+func (g *Gateway) copyStream(s *session, st *stream, request []byte) {
+	if g.options.Replay == nil || s.sealedID == "" {
 		return
 	}
-	c := &copied{to: g.o.Replay, session: s.id, stream: st.id(), request: bytes.Clone(request)}
+	c := &replayCopy{store: g.options.Replay, session: s.id, stream: st.id(), request: bytes.Clone(request)}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.copied = c
-	if len(st.events) == 0 && request != nil { // so that it is known, whatever comes of it
-		c.keep(Sent{})
+	st.replay = c
+	if len(st.events) == 0 && request != nil { // announce the stream, so that a lost call is known even without events
+		c.keepSent(Sent{})
 	}
 	for i, message := range st.events {
-		c.message(st.dropped+i+1, message, st.answered && i == len(st.events)-1)
+		c.addMessage(st.droppedCount+i+1, message, st.hasAnswer && i == len(st.events)-1)
 	}
 }
 
-// sent gives what another process, which is gone, sent on a stream of the session.
-func (g *Gateway) sent(r *http.Request, s *session, id string, after int) (Replayed, bool) {
-	if g.o.Replay == nil || g.streamedBy(id) == "" {
+// loadSent returns the stored events that another replica has sent on a stream of the
+// session.
+func (g *Gateway) loadSent(r *http.Request, s *session, id string, after int) (Replayed, bool) {
+	if g.options.Replay == nil || g.replicaOfStream(id) == "" {
 		return Replayed{}, false
 	}
-	return g.o.Replay.Sent(r.Context(), s.id, id, after)
+	return g.options.Replay.Sent(r.Context(), s.id, id, after)
 }
 
-// replay answers with what another process sent on the stream of a request; false
-// where that is not known. Where that process did not come to its answer, the client
-// is told so: nothing more will come of the call.
-func (g *Gateway) replay(w http.ResponseWriter, r *http.Request, p *junctor.Principal, s *session, id string, after int) bool {
-	got, ok := g.sent(r, s, id, after)
+// serveReplay answers with the stored events that another replica sent on the stream of a
+// request. It returns false if they are not known. If that replica failed before it sent
+// the response, the client receives an error, because the call cannot continue.
+func (g *Gateway) serveReplay(w http.ResponseWriter, r *http.Request, p *junctor.Principal, s *session, id string, after int) bool {
+	got, ok := g.loadSent(r, s, id, after)
 	if !ok || len(got.Request) == 0 {
 		return false
 	}
-	_, release := g.holdStream(r.Context(), w, p, nil)
+	_, release := g.registerHTTPStream(r.Context(), w, p, nil)
 	if release == nil {
 		return true
 	}
 	defer release()
-	g.startSSE(w)
+	g.startEventStream(w)
 	buf := appendReplayed(nil, id, after, got.Messages)
 	if !got.Answered {
-		lost := asFault(&junctor.Error{
+		lost := toClientError(&junctor.Error{
 			Code: junctor.CodeUnavailable, RetryAfter: time.Second,
 			Message: "the replica that this call ran on is gone or cannot be reached, and whether the call came to its end is not known; make the call again where that does no harm",
 		}, false, "")
-		// Without an id: whoever comes back is told again.
-		buf = wire.AppendEvent(buf, wire.Event{Data: wire.AppendError(nil, got.Request, lost.wire)})
+		// This event has no id, so a client that reconnects receives it again.
+		buf = wire.AppendEvent(buf, wire.Event{Data: wire.AppendError(nil, got.Request, lost.rpcError)})
 	}
-	write(w, buf)
+	writeEvents(w, buf)
 	return true
 }
 
-// appendReplayed appends messages of a stream as the events that they were.
+// appendReplayed appends messages as the events that they were, with the same ids.
 func appendReplayed(dst []byte, id string, after int, messages [][]byte) []byte {
-	of := &stream{of: id}
+	st := &stream{prefix: id}
 	for i, message := range messages {
-		dst = wire.AppendEvent(dst, wire.Event{ID: of.eventID(after + i + 1), HasID: true, Data: message})
+		dst = wire.AppendEvent(dst, wire.Event{ID: st.formatEventID(after + i + 1), HasID: true, Data: message})
 	}
 	return dst
 }
 
-// write writes events. A client that went away comes back.
-func write(w http.ResponseWriter, events []byte) {
+// writeEvents writes events. If the client has disconnected, it will resume.
+func writeEvents(w http.ResponseWriter, events []byte) {
 	_, _ = w.Write(events)
 	_ = http.NewResponseController(w).Flush()
 }

@@ -10,46 +10,49 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// pipeTable holds the open connections of the HTTP+SSE door.
-type pipeTable struct {
+// duplexTable holds the open connections of HTTP+SSE, by the id in their endpoint URL.
+type duplexTable struct {
 	mu   sync.Mutex
-	open map[string]*pipe
+	byID map[string]*duplexConn
 }
 
-func (t *pipeTable) put(id string, c *pipe) {
+// put adds a connection.
+func (t *duplexTable) put(id string, c *duplexConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.open == nil {
-		t.open = map[string]*pipe{}
+	if t.byID == nil {
+		t.byID = map[string]*duplexConn{}
 	}
-	t.open[id] = c
+	t.byID[id] = c
 }
 
-func (t *pipeTable) get(id string) *pipe {
+// get returns a connection, or nil.
+func (t *duplexTable) get(id string) *duplexConn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.open[id]
+	return t.byID[id]
 }
 
-func (t *pipeTable) remove(id string) {
+// remove drops a connection.
+func (t *duplexTable) remove(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.open, id)
+	delete(t.byID, id)
 }
 
-// serveSSE is GET /sse: the half of HTTP+SSE on which the server talks. Its first
-// event says where the client posts.
+// serveSSE serves GET /sse: the half of HTTP+SSE on which the server sends. The first
+// event tells the client where to post.
 func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
-	p := g.admit(w, r, http.MethodGet)
+	p := g.authenticateMethod(w, r, http.MethodGet)
 	if p == nil {
 		return
 	}
-	profile, err := askedProfile(r)
+	profile, err := requestedProfile(r)
 	if err != nil {
 		http.Error(w, junctor.AsError(err).Message, http.StatusBadRequest)
 		return
 	}
-	ctx, release := g.holdStream(r.Context(), w, p, nil)
+	ctx, release := g.registerHTTPStream(r.Context(), w, p, nil)
 	if release == nil {
 		return
 	}
@@ -58,9 +61,9 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	_ = rc.SetWriteDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(g.ctx, cancel)() //nolint:contextcheck // the door ends with either
+	defer context.AfterFunc(g.ctx, cancel)() //nolint:contextcheck // the connection ends with either context
 	var buf []byte
-	c := g.newPipe(ctx, p, junctor.DoorSSE, func(message []byte) error {
+	c := g.newDuplexConn(ctx, p, junctor.DoorSSE, func(message []byte) error {
 		buf = wire.AppendEvent(buf[:0], wire.Event{Name: "message", Data: message})
 		if _, err := w.Write(buf); err != nil {
 			return err
@@ -68,32 +71,35 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 		return rc.Flush()
 	})
 	c.view.Profile = profile
-	id := g.o.NewID()
-	if g.o.Peers != nil {
-		id = g.o.Peers.Self() + "." + id
+	id := g.options.NewID()
+	if g.options.Peers != nil {
+		id = g.options.Peers.Self() + "." + id
 	}
-	g.pipes.put(id, c) // before the client can know the id
+	g.sseConnections.put(id, c) // before the client learns the id
 	defer c.close()
-	defer g.pipes.remove(id)
-	g.startSSE(w)
-	c.out.Lock()
+	defer g.sseConnections.remove(id)
+	g.startEventStream(w)
+	// A client may post as soon as it has read the id, so its responses must wait
+	// until this event is written.
+	c.writeMu.Lock()
 	_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Name: "endpoint", Data: []byte("/messages?session=" + id)}))
 	_ = rc.Flush()
-	c.out.Unlock()
+	c.writeMu.Unlock()
 
-	quiet := time.NewTicker(g.o.KeepAlive)
+	quiet := time.NewTicker(g.options.KeepAlive)
 	defer quiet.Stop()
 	for {
 		select {
 		case <-c.ctx.Done():
 			return
+		// The keep-alive must not fall between the bytes of a message.
 		case <-quiet.C:
-			c.out.Lock()
+			c.writeMu.Lock()
 			_, err := w.Write([]byte(":\n\n"))
 			if err == nil {
 				err = rc.Flush()
 			}
-			c.out.Unlock()
+			c.writeMu.Unlock()
 			if err != nil {
 				return
 			}
@@ -101,31 +107,32 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveMessages is POST /messages: the half on which the client talks. Answers
-// come on the other.
+// serveMessages serves POST /messages: the half on which the client sends. Responses are
+// sent on the other half. The poster must be the party that opened that half.
 func (g *Gateway) serveMessages(w http.ResponseWriter, r *http.Request) {
-	p := g.admit(w, r, http.MethodPost)
+	p := g.authenticateMethod(w, r, http.MethodPost)
 	if p == nil {
 		return
 	}
 	id := r.URL.Query().Get("session")
-	c := g.pipes.get(id)
-	if c == nil && g.forwarded(w, r, g.nodeOf(id), nil) {
+	c := g.sseConnections.get(id)
+	if c == nil && g.forwardRequest(w, r, g.replicaOf(id), nil) {
 		return
 	}
-	if c == nil || !c.p.Same(p) {
-		g.refuse(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; open /sse for another"})
+	// Another party learns nothing about the connection, not even that it exists.
+	if c == nil || !c.principal.Same(p) {
+		g.writeError(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; open /sse for another"})
 		return
 	}
-	in := g.read(w, r, p)
+	in := g.readBody(w, r, p)
 	if in == nil {
 		return
 	}
-	defer g.release(in)
-	if err := in.m.Parse(in.body); err != nil {
-		g.refuse(w, http.StatusBadRequest, in.m.ID, asFault(err, false, "").wire)
+	defer g.releaseMessage(in)
+	if err := in.message.Parse(in.body); err != nil {
+		g.writeError(w, http.StatusBadRequest, in.message.ID, toClientError(err, false, "").rpcError)
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
-	c.receive(p, in.body) //nolint:contextcheck // what it starts belongs to the other half
+	c.handleMessage(p, in.body) //nolint:contextcheck // requests belong to the other half
 }

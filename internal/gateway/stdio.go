@@ -11,14 +11,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// ServeStdio speaks MCP over a pair of byte streams, one message a line, as a
-// host that starts a process does. It returns when in ends or ctx does. What
-// still runs has a moment to answer when in has ended, and is cancelled then.
-// who says whose the client is, and is asked again for each message: what its
-// party may do changes, and a credential that is good no more ends it. With a
-// server it is that one alone, under its own names.
+// ServeStdio serves MCP over a pair of byte streams, one message per line, for a host
+// that starts this program. It returns when in or ctx ends. After in has ended, running
+// requests have a moment to finish; then they are cancelled.
+//
+// who returns the principal of the client. It is called again for every message, because
+// the rights of a party change; if it returns an error, the connection ends. If server is
+// not empty, the client sees only that server, with the server's own names.
 func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*junctor.Principal, error), in io.Reader, out io.Writer) error {
-	if !g.o.Doors.Stdio {
+	if !g.options.Doors.Stdio {
 		return junctor.Errorf(junctor.CodeNotFound, "the stdio door is switched off in the configuration")
 	}
 	p, err := who()
@@ -27,37 +28,41 @@ func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*ju
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer g.hold(p, 0, cancel)()
-	stop := context.AfterFunc(g.ctx, cancel) //nolint:contextcheck // the door ends with either
+	// The connection ends when its key is revoked or expires. The limit of streams
+	// does not apply to it.
+	defer g.registerStream(p, 0, cancel)()
+	stop := context.AfterFunc(g.ctx, cancel) //nolint:contextcheck // the connection ends with either context
 	defer stop()
-	c := g.newPipe(ctx, p, junctor.DoorStdio, func(message []byte) error {
-		_, err := out.Write(append(oneLine(message), '\n'))
+	c := g.newDuplexConn(ctx, p, junctor.DoorStdio, func(message []byte) error {
+		_, err := out.Write(append(removeLineBreaks(message), '\n'))
 		return err
 	})
 	c.view.Server = server
 	defer c.close()
 
-	lines := wire.NewLineReader(in, int(g.o.MaxBody))
-	room := g.o.Bytes.Growth(ctx, limit.PartyOf(p), g.o.MaxBody)
+	lines := wire.NewLineReader(in, int(g.options.MaxBody))
+	room := g.options.Bytes.Growth(ctx, limit.PartyOf(p), g.options.MaxBody)
 	lines.GrowWith(room.Grow)
 	read := make(chan error, 1)
-	go func() { read <- c.readLines(who, lines, room) }() //nolint:contextcheck // the pipe holds the context of what it starts
+	go func() { read <- c.readLines(who, lines, room) }() //nolint:contextcheck // requests use the context of the connection
 	select {
 	case err := <-read:
 		if err == nil {
-			c.drain(drainFor)
+			c.awaitCalls(drainTimeout)
 		}
 		return err
 	case <-c.ctx.Done():
-		return nil // the reader ends with the stream that it reads
+		return nil // the reading goroutine ends when in does
 	}
 }
 
-// drainFor is what is left to requests when their client's half has ended: less
-// than a host waits before it kills the process.
-const drainFor = 1500 * time.Millisecond
+// drainTimeout is the time that running requests have after the client has closed its
+// half. It is shorter than the time after which hosts kill the process.
+const drainTimeout = 1500 * time.Millisecond
 
-func (c *pipe) readLines(who func() (*junctor.Principal, error), lines *wire.LineReader, room *limit.ByteGrowth) error {
+// readLines handles the lines of the client until its stream ends. A line that is too
+// long is answered with an error, and the next one is read.
+func (c *duplexConn) readLines(who func() (*junctor.Principal, error), lines *wire.LineReader, room *limit.ByteGrowth) error {
 	for {
 		line, err := lines.Next()
 		room.Settle()
@@ -65,31 +70,31 @@ func (c *pipe) readLines(who func() (*junctor.Principal, error), lines *wire.Lin
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, wire.ErrTooLong):
-			c.send(wire.AppendError(nil, nil, &wire.Error{Code: codeTooLarge, Message: "the line is longer than this door takes; --max-body sets the limit"}))
+			c.sendMessage(wire.AppendError(nil, nil, &wire.Error{Code: codeTooLarge, Message: "the line is longer than this door takes; --max-body sets the limit"}))
 		case isOwnError(err):
-			c.send(wire.AppendError(nil, nil, asFault(err, false, "").wire))
+			c.sendMessage(wire.AppendError(nil, nil, toClientError(err, false, "").rpcError))
 		case err != nil:
 			return err
 		case len(line) > 0:
 			p, err := who()
 			if err != nil {
-				c.cancel() // what runs on it ends too
+				c.cancel() // the running requests end, too
 				return err
 			}
-			c.receive(p, line)
+			c.handleMessage(p, line)
 		}
 	}
 }
 
-// isOwnError says whether a line was not read because there was no room for it.
+// isOwnError reports whether a line was not read because there was no memory for it.
 func isOwnError(err error) bool {
 	_, own := errors.AsType[*junctor.Error](err)
 	return own
 }
 
-// oneLine gives a message without line breaks, which JSON has only between
+// removeLineBreaks returns a message without line breaks, which JSON has only between
 // tokens.
-func oneLine(message []byte) []byte {
+func removeLineBreaks(message []byte) []byte {
 	for i, b := range message {
 		if b == '\n' || b == '\r' {
 			out := append([]byte(nil), message...)

@@ -10,90 +10,91 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Tasks of both eras. Inside there is the modern form: tasks/get says all there
-// is, and input is given by tasks/update. A legacy client waits for the result by
-// tasks/result, and is asked meanwhile by requests on that stream.
+// Tasks of both eras. The pipeline knows only the modern form: tasks/get returns the
+// whole state, and tasks/update provides input. A legacy client waits for the result
+// with tasks/result, and receives requests for input on that stream meanwhile.
 
-// taskWait is how long one wait for a task's end may take.
-const taskWait = time.Hour
+// maxTaskWait bounds one wait for the end of a task.
+const maxTaskWait = time.Hour
 
-// takesTasks says whether a modern client declares that it takes tasks.
-func takesTasks(capabilities []byte) bool {
+// acceptsTasks reports whether a modern client declares the tasks extension.
+func acceptsTasks(capabilities []byte) bool {
 	return len(capabilities) > 2 && wire.Get(wire.Get(capabilities, "extensions"), wire.ExtensionTasks) != nil
 }
 
-// needsTasks is the answer to who wants something of tasks and does not declare
-// that it takes them.
-func needsTasks(to string) error {
+// errTasksNotDeclared is the error for a client that uses tasks without declaring the
+// extension. to completes the message.
+func errTasksNotDeclared(to string) error {
 	return &wire.Error{
 		Code: wire.CodeMissingCapability, Message: "declare the extension " + wire.ExtensionTasks + " to " + to,
 		Data: []byte(`{"requiredCapabilities":{"extensions":{"` + wire.ExtensionTasks + `":{}}}}`),
 	}
 }
 
-// hasTasks says whether any server of the view makes tasks.
-func (x *exchange) hasTasks() bool {
-	return x.g.o.Catalog.Snapshot().For(x.p.Tenant).MakesTasks(x.p, x.view)
+// serversMakeTasks reports whether any server of the catalog scope makes tasks.
+func (x *exchange) serversMakeTasks() bool {
+	return x.gateway.options.Catalog.Snapshot().For(x.principal.Tenant).MakesTasks(x.principal, x.view)
 }
 
-// taskModern answers the methods of the tasks extension.
-func (x *exchange) taskModern(ctx context.Context, kind junctor.Kind) (outcome, error) {
+// runModernTask answers the methods of the modern tasks extension.
+func (x *exchange) runModernTask(ctx context.Context, kind junctor.Kind) (outcome, error) {
 	if !x.caller.Tasks {
-		return outcome{}, needsTasks("use tasks")
+		return outcome{}, errTasksNotDeclared("use tasks")
 	}
-	if x.m.Wrong != "" || !x.m.HasTaskID {
-		return outcome{}, missing("taskId")
+	if x.message.Wrong != "" || !x.message.HasTaskID {
+		return outcome{}, errMissingParam("taskId")
 	}
-	if kind == junctor.KindTaskUpdate && x.m.InputResponses == nil {
-		return outcome{}, missing("inputResponses")
+	if kind == junctor.KindTaskUpdate && x.message.InputResponses == nil {
+		return outcome{}, errMissingParam("inputResponses")
 	}
-	o, err := x.do(ctx, &guard.Op{Kind: kind, Name: x.m.TaskID})
+	o, err := x.runOperation(ctx, &guard.Op{Kind: kind, Name: x.message.TaskID})
 	if err == nil && kind != junctor.KindTask {
-		o.body = []byte(`{}`) // an acknowledgement, and no more
+		o.body = []byte(`{}`) // the extension defines an empty acknowledgement
 	}
 	return o, err
 }
 
-// taskLegacy answers the methods of tasks of 2025-11-25.
-func (x *exchange) taskLegacy(ctx context.Context) (outcome, error) {
-	if x.s.version < wire.V20251125 {
+// runLegacyTask answers the methods of tasks of 2025-11-25.
+func (x *exchange) runLegacyTask(ctx context.Context) (outcome, error) {
+	if x.session.version < wire.V20251125 {
 		return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "tasks are of protocol version " + wire.V20251125}
 	}
-	if x.m.Method == wire.MethodTasksList {
+	if x.message.Method == wire.MethodTasksList {
 		return x.listTasks(ctx)
 	}
-	if x.m.Wrong != "" || !x.m.HasTaskID {
-		return outcome{}, missing("taskId")
+	if x.message.Wrong != "" || !x.message.HasTaskID {
+		return outcome{}, errMissingParam("taskId")
 	}
-	switch x.m.Method {
+	switch x.message.Method {
 	case wire.MethodTasksResult:
-		return x.taskResult(ctx)
+		return x.awaitTaskResult(ctx)
 	case wire.MethodTasksCancel:
 		return x.cancelTask(ctx)
 	}
-	task, err := x.onTask(ctx, junctor.KindTask, nil, false)
+	task, err := x.runTaskOperation(ctx, junctor.KindTask, nil, false)
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{body: legacyTask(task)}, nil
+	return outcome{body: toLegacyTask(task)}, nil
 }
 
-// onTask does one operation on the task that the request names.
-func (x *exchange) onTask(ctx context.Context, kind junctor.Kind, responses []byte, wait bool) ([]byte, error) {
+// runTaskOperation runs one operation on the task that the request names. responses are
+// those of an update. With wait it returns when the task has ended or asks for input.
+func (x *exchange) runTaskOperation(ctx context.Context, kind junctor.Kind, responses []byte, wait bool) ([]byte, error) {
 	op := &guard.Op{
-		Principal: x.p, Door: x.door, View: x.view, Kind: kind, Name: x.m.TaskID, Params: x.m.Params, Meta: x.m.Meta,
+		Principal: x.principal, Door: x.entryPoint, View: x.view, Kind: kind, Name: x.message.TaskID, Params: x.message.Params, Meta: x.message.Meta,
 		InputResponses: responses, Caller: x.caller, Wait: wait,
 	}
 	op.Caller.Tasks = true
 	if wait {
-		op.Timeout = taskWait
+		op.Timeout = maxTaskWait
 	}
-	res, err := x.g.o.Pipeline.Do(ctx, op, x)
+	res, err := x.gateway.options.Pipeline.Do(ctx, op, x)
 	return res.Body, err
 }
 
-// legacyTask is a task in the form of 2025-11-25.
-func legacyTask(task []byte) []byte {
+// toLegacyTask returns a task in the form of 2025-11-25.
+func toLegacyTask(task []byte) []byte {
 	ttl := wire.Get(task, "ttlMs")
 	if ttl == nil {
 		ttl = []byte("null")
@@ -105,31 +106,34 @@ func legacyTask(task []byte) []byte {
 	return wire.AppendObject(nil, task, []string{"ttlMs", "pollIntervalMs", "result", "error", "inputRequests", "_meta"}, add...)
 }
 
-// createdTask is the answer to a legacy call that became a task.
-func createdTask(task []byte) []byte {
-	add := []wire.Member{{Key: "task", Value: legacyTask(task)}}
+// toCreateTaskResult returns the result of a legacy call that became a task.
+func toCreateTaskResult(task []byte) []byte {
+	add := []wire.Member{{Key: "task", Value: toLegacyTask(task)}}
 	if meta := wire.Get(task, "_meta"); meta != nil {
 		add = append(add, wire.Member{Key: "_meta", Value: meta})
 	}
 	return wire.AppendObject(nil, nil, nil, add...)
 }
 
+// taskStatus returns the status of a task.
 func taskStatus(task []byte) string {
 	status, _ := wire.String(wire.Get(task, "status"))
 	return status
 }
 
-// taskResult waits until a task has ended, and gives what its call would have.
-// What the task asks meanwhile the client is asked.
-func (x *exchange) taskResult(ctx context.Context) (outcome, error) {
+// awaitTaskResult answers tasks/result: it waits until a task has ended, and returns the
+// result that its call would have had. If the task asks for input meanwhile, the client
+// is asked.
+func (x *exchange) awaitTaskResult(ctx context.Context) (outcome, error) {
 	for range maxTaskRounds {
-		task, err := x.onTask(ctx, junctor.KindTask, nil, true)
+		task, err := x.runTaskOperation(ctx, junctor.KindTask, nil, true)
 		if err != nil {
 			return outcome{}, err
 		}
 		switch taskStatus(task) {
+		// The result of the call, with the id of its task as this era requires.
 		case wire.TaskCompleted:
-			related := append(wire.AppendString([]byte(`{"taskId":`), x.m.TaskID), '}')
+			related := append(wire.AppendString([]byte(`{"taskId":`), x.message.TaskID), '}')
 			result := wire.Get(task, "result")
 			meta := wire.AppendObject(nil, wire.Get(result, "_meta"), nil, wire.Member{Key: wire.MetaRelatedTask, Value: related})
 			return outcome{body: wire.AppendObject(nil, result, []string{"resultType"}, wire.Member{Key: "_meta", Value: meta})}, nil
@@ -141,15 +145,15 @@ func (x *exchange) taskResult(ctx context.Context) (outcome, error) {
 		case wire.TaskCancelled:
 			return outcome{}, junctor.Errorf(junctor.CodeCanceled, "the task was cancelled")
 		case wire.TaskInputRequired:
-			asks := wire.Get(task, "inputRequests")
-			if len(asks) <= 2 {
+			requests := wire.Get(task, "inputRequests")
+			if len(requests) <= 2 { // {}: there is nothing to ask, so wait again
 				continue
 			}
-			responses, err := x.askInTime(ctx, relate(asks, x.m.TaskID))
+			responses, err := x.requestInputInTime(ctx, addRelatedTask(requests, x.message.TaskID))
 			if err != nil {
 				return outcome{}, err
 			}
-			if _, err := x.onTask(ctx, junctor.KindTaskUpdate, responses, false); err != nil {
+			if _, err := x.runTaskOperation(ctx, junctor.KindTaskUpdate, responses, false); err != nil {
 				return outcome{}, err
 			}
 		}
@@ -157,14 +161,14 @@ func (x *exchange) taskResult(ctx context.Context) (outcome, error) {
 	return outcome{}, junctor.Errorf(junctor.CodeUpstream, "the task asked for input too often")
 }
 
-// maxTaskRounds bounds how often a task is waited for and asks.
+// maxTaskRounds bounds the waits of one tasks/result.
 const maxTaskRounds = 100
 
-// relate names the task in the requests that it makes of its client.
-func relate(asks []byte, id string) []byte {
+// addRelatedTask adds the id of the task to the _meta of its requests to the client.
+func addRelatedTask(requests []byte, id string) []byte {
 	related := append(wire.AppendString([]byte(`{"taskId":`), id), '}')
 	out := []byte{'{'}
-	for key, request := range wire.Members(asks) {
+	for key, request := range wire.Members(requests) {
 		params := wire.Get(request, "params")
 		meta := wire.AppendObject(nil, wire.Get(params, "_meta"), nil, wire.Member{Key: wire.MetaRelatedTask, Value: related})
 		params = wire.AppendObject(nil, params, nil, wire.Member{Key: "_meta", Value: meta})
@@ -177,10 +181,10 @@ func relate(asks []byte, id string) []byte {
 	return append(out, '}')
 }
 
-// cancelTask ends a task, and says what it is then. One that has ended cannot be
-// cancelled in this era.
+// cancelTask cancels a task and returns its new state. In this era, cancelling a task
+// that has ended is an error.
 func (x *exchange) cancelTask(ctx context.Context) (outcome, error) {
-	task, err := x.onTask(ctx, junctor.KindTask, nil, false)
+	task, err := x.runTaskOperation(ctx, junctor.KindTask, nil, false)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -188,18 +192,20 @@ func (x *exchange) cancelTask(ctx context.Context) (outcome, error) {
 	case wire.TaskCompleted, wire.TaskFailed, wire.TaskCancelled:
 		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "the task has ended already: it is " + status}
 	}
-	said, err := x.onTask(ctx, junctor.KindTaskCancel, nil, false)
+	cancelled, err := x.runTaskOperation(ctx, junctor.KindTaskCancel, nil, false)
 	if err != nil {
 		return outcome{}, err
 	}
-	if wire.Get(said, "taskId") == nil {
-		said = wire.AppendObject(nil, task, nil, wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCancelled + `"`)})
+	// A server may only acknowledge the cancellation. This era requires the task.
+	if wire.Get(cancelled, "taskId") == nil {
+		cancelled = wire.AppendObject(nil, task, nil, wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCancelled + `"`)})
 	}
-	return outcome{body: legacyTask(said)}, nil
+	return outcome{body: toLegacyTask(cancelled)}, nil
 }
 
+// listTasks answers tasks/list.
 func (x *exchange) listTasks(ctx context.Context) (outcome, error) {
-	tasks, next, err := x.g.o.Pipeline.Tasks(ctx, x.p, x.view, x.m.Cursor)
+	tasks, next, err := x.gateway.options.Pipeline.Tasks(ctx, x.principal, x.view, x.message.Cursor)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -208,7 +214,7 @@ func (x *exchange) listTasks(ctx context.Context) (outcome, error) {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = append(body, legacyTask(task)...)
+		body = append(body, toLegacyTask(task)...)
 	}
 	body = append(body, ']')
 	if next != "" {
@@ -217,10 +223,10 @@ func (x *exchange) listTasks(ctx context.Context) (outcome, error) {
 	return outcome{body: append(body, '}')}, nil
 }
 
-// taskCaller is the caller of a legacy tool call that is to become a task.
+// taskCaller returns the caller of a legacy tool call that must become a task.
 func (x *exchange) taskCaller() catalog.Caller {
 	c := x.caller
-	if x.s != nil && !x.modern && x.m.Task != nil && x.s.version >= wire.V20251125 {
+	if x.session != nil && !x.modern && x.message.Task != nil && x.session.version >= wire.V20251125 {
 		c.Tasks, c.TaskOnly = true, true
 	}
 	return c

@@ -1,10 +1,19 @@
-// Package guard is the one pipeline that every call passes, whichever door it
-// came through: resolve the name, may they see it, may they call it, how often,
-// are the arguments right, record the attempt, run it, shape the answer, record
-// the end, count.
+// Package guard is the one pipeline that every call passes, whatever its entry point:
 //
-// Doors (gateway, admin) hand it an Op with the principal that identity named;
-// it resolves names in catalog and runs them on the backend that catalog gives.
-// Nothing else calls a backend. What it needs of the ground (limits, journal,
-// sealing, counters) it declares here as small interfaces that app fills.
+//   - resolve the name, and hide it if the principal may not see it
+//   - check the scope and count the call against limits
+//   - check the arguments
+//   - record the attempt; a call that cannot be recorded is not made
+//   - dispatch it to the backend
+//   - shape the result
+//   - record the end and count it
+//
+// Entry points (gateway, admin, agents, deliveries, Apps) pass an Op with the principal
+// that package identity authenticated. Names are resolved in package catalog, which also
+// returns the backend. No other package calls a backend. Limits, the journal, sealing and
+// counters come in as the small interfaces of op.go, which package app implements.
+//
+// Read op.go and guard.go first, then record.go. request_state.go continues calls that
+// ask their client for input; task.go maps the tasks of servers to our own ids.
+// end_log.go and hash_pool.go are helpers.
 package guard

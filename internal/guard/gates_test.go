@@ -66,11 +66,11 @@ func TestDigests(t *testing.T) {
 }
 
 // refusals are all the ways not to be let through, and for which operations.
-func refusals() []refusal {
+func refusals() []refusalStatus {
 	every := func(*guard.Op) bool { return true }
 	tools := func(op *guard.Op) bool { return op.Kind == junctor.KindTool }
 	prefixed := strings.NewReplacer("srv", "other")
-	return []refusal{
+	return []refusalStatus{
 		{"unknown name", every, func(_ *rig, op *guard.Op) { op.Name = prefixed.Replace(op.Name) }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
 		{"no name", every, func(_ *rig, op *guard.Op) { op.Name = "" }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
 		{"a view of another server", every, func(_ *rig, op *guard.Op) { op.View.Server = "other" }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
@@ -95,7 +95,7 @@ func refusals() []refusal {
 	}
 }
 
-type refusal struct {
+type refusalStatus struct {
 	name   string
 	suits  func(*guard.Op) bool
 	spoil  func(*rig, *guard.Op)

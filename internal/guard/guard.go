@@ -12,7 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// Options of a Guard. All but Tasks and Trace must be set.
+// Options configures a Guard. All fields but Tasks, Node and Trace are required.
 type Options struct {
 	Catalog  *catalog.Catalog
 	Limiter  Limiter
@@ -25,24 +25,24 @@ type Options struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 	NewID    func() string
-	Timeout  time.Duration // while a backend works, unless the tool says otherwise
+	Timeout  time.Duration // deadline of a backend, unless the tool has its own
 	Park     time.Duration // how long a call may wait for its client's input
-	Node     string        // this process, where others share its keys: calls that wait in it say so
+	Node     string        // name of this replica; sealed into the states of calls that only it can continue
 
-	// Trace starts a span for an operation and gives back what ends it.
+	// Trace starts a span for an operation and returns the function that ends it.
 	Trace func(ctx context.Context, op *Op) (context.Context, func(error))
 }
 
-// Guard runs operations.
+// Guard runs operations. It is safe for concurrent use.
 type Guard struct {
-	o       Options
-	parked  parking
-	digests digests
-	ends    endLog
-	flying  atomic.Int64 // operations under way
+	options    Options
+	inputWaits inputWaits // calls that wait for their client's input
+	hashers    hashPool
+	endLog     endLog
+	inFlight   atomic.Int64 // operations that run now
 }
 
-// New makes a Guard, or says which part is missing.
+// New makes a Guard. It returns an error if a required option is missing.
 func New(o Options) (*Guard, error) {
 	switch {
 	case o.Catalog == nil, o.Limiter == nil, o.Journal == nil, o.Recorder == nil, o.Sealer == nil, o.States == nil, o.Meter == nil,
@@ -51,25 +51,24 @@ func New(o Options) (*Guard, error) {
 	case o.Timeout <= 0 || o.Park <= 0:
 		return nil, junctor.Errorf(junctor.CodeInternal, "guard: Timeout and Park must be above zero")
 	}
-	g := &Guard{o: o}
-	g.parked.lapse = g.lapse
+	g := &Guard{options: o}
+	g.inputWaits.onLapse = g.recordLapse
 	return g, nil
 }
 
-// Close forgets the calls that wait for input; their end is not recorded, as
-// their client may still come back to another process.
-func (g *Guard) Close() { g.parked.close() }
+// Close stops the timers of calls that wait for input. It does not record their end,
+// because their client may still come back to another replica.
+func (g *Guard) Close() { g.inputWaits.close() }
 
-// InFlight is how many operations are under way. One that waits for its client's
-// input is not.
-func (g *Guard) InFlight() int64 { return g.flying.Load() }
+// InFlight returns how many operations run now. A call that waits for its client's input
+// does not count.
+func (g *Guard) InFlight() int64 { return g.inFlight.Load() }
 
-// List gives a list as the principal sees it. Looking is no call: it is not
-// recorded.
+// List returns a list as the principal sees it. A list is not a call: it is not recorded.
 func (g *Guard) List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error) {
-	sh := g.o.Catalog.Snapshot().For(p.Tenant)
+	sh := g.options.Catalog.Snapshot().For(p.Tenant)
 	if !p.Has(junctor.ScopeToolsRead) && !p.Has(junctor.ScopeToolsCall) {
-		return nil, needScope(junctor.ScopeToolsRead)
+		return nil, errMissingScope(junctor.ScopeToolsRead)
 	}
 	if v.Server != "" {
 		if _, err := sh.Server(p, v.Server); err != nil {
@@ -79,90 +78,97 @@ func (g *Guard) List(p *junctor.Principal, v catalog.View, kind catalog.ListKind
 	return sh.List(p, v, kind), nil
 }
 
-func needScope(s junctor.Scope) error {
+// errMissingScope is the error of a credential without the scope s.
+func errMissingScope(s junctor.Scope) error {
 	e := junctor.Errorf(junctor.CodeDenied, "this key or token lacks the scope %s; ask whoever issued it for one that has it", s)
 	e.Scope = s
 	return e
 }
 
-// Refuse records that a principal was turned away at a door that names a server
-// or an agent, before it was known what it wanted. It gives why back.
+// Refuse records that a principal was rejected at an endpoint of a server or an agent,
+// before the request was read. It returns why.
 func (g *Guard) Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error {
 	call := junctor.Call{
-		Tenant: p.Tenant, Kind: kind, Door: door, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.o.Now(),
+		Tenant: p.Tenant, Kind: kind, Door: door, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.options.Now(),
 	}
-	return g.refuse(ctx, &call, "", why)
+	return g.recordRefusal(ctx, &call, "", why)
 }
 
-// RefuseCall records that an operation is not run, for the reason why, with what
-// its name stands for. Where the principal may not see that, this is the reason, as
-// it is when the operation comes by Do. It gives the reason back.
+// RefuseCall records that an operation is not run, for the reason why, together with the
+// item that it names. If the principal may not see the item, that is the reason instead,
+// as it would be with Do. It returns the reason.
 func (g *Guard) RefuseCall(ctx context.Context, op *Op, why error) error {
-	call := g.callOf(op)
-	item, _, err := g.resolve(ctx, op)
+	call := g.newCall(op)
+	item, _, err := g.resolveItem(ctx, op)
 	if item.Server != nil {
-		call.Server, call.Name = item.Server.ID, op.recorded(item.Name)
+		call.Server, call.Name = item.Server.ID, op.recordedName(item.Name)
 	}
 	if err == nil {
 		err = why
 	}
-	err = g.refuse(ctx, &call, item.Shown, err)
+	err = g.recordRefusal(ctx, &call, item.Shown, err)
 	op.CallID = call.ID
 	return err
 }
 
-// callOf begins the record of an operation.
-func (g *Guard) callOf(op *Op) junctor.Call {
+// newCall starts the record of an operation. Its id is set when it is first recorded.
+func (g *Guard) newCall(op *Op) junctor.Call {
 	p := op.Principal
 	return junctor.Call{
-		Tenant: p.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recorded(op.Name), Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
-		View: op.ViewID, Room: op.RoomID, Start: g.o.Now(), BytesIn: len(op.Params),
+		Tenant: p.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recordedName(op.Name), Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
+		View: op.ViewID, Room: op.RoomID, Start: g.options.Now(), BytesIn: len(op.Params),
 	}
 }
 
-// Do takes an operation through the pipeline. Errors are *junctor.Error. A tool
-// that ran and failed is a Result with IsError, not an error.
+// Do runs an operation through the pipeline. Errors are *junctor.Error. If a tool ran and
+// failed, the result has IsError and the error is nil. The sink receives notifications
+// while the backend works. If the result has Input, the call is not over: the client
+// repeats the request with the state, or GiveUp ends it.
 func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
-	g.flying.Add(1)
-	defer g.flying.Add(-1)
-	if g.o.Trace == nil {
-		return g.do(ctx, op, sink)
+	g.inFlight.Add(1)
+	defer g.inFlight.Add(-1)
+	if g.options.Trace == nil {
+		return g.runPipeline(ctx, op, sink)
 	}
-	ctx, end := g.o.Trace(ctx, op)
-	res, err := g.do(ctx, op, sink)
+	ctx, end := g.options.Trace(ctx, op)
+	res, err := g.runPipeline(ctx, op, sink)
 	end(err)
 	return res, err
 }
 
-func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
-	call := g.callOf(op)
+// runPipeline is Do without tracing. An operation that admitOperation refuses leaves one
+// record. Every other operation leaves two: the attempt before a backend receives it, and
+// the end. A call that asks for input has its end recorded in a later round.
+func (g *Guard) runPipeline(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
+	call := g.newCall(op)
 	defer op.pass.Leave()
-	item, resumed, task, err := g.admit(ctx, op, &call)
+	item, resumed, task, err := g.admitOperation(ctx, op, &call)
 	if err != nil {
-		err = g.refuse(ctx, &call, item.Shown, err)
+		err = g.recordRefusal(ctx, &call, item.Shown, err)
 		op.CallID = call.ID
 		return catalog.Result{}, err
 	}
 	if op.Arguments != nil {
-		call.ArgsDigest = g.digests.of(op.Arguments)
+		call.ArgsDigest = g.hashers.sumBytes(op.Arguments)
 	}
+	// A repeated request continues a call whose attempt is recorded already.
 	if resumed == nil {
-		call.ID, call.Status = g.o.NewID(), junctor.StatusRunning
-		if err := g.o.Journal.Append(ctx, &call); err != nil {
-			g.o.Logger.Error("a call was refused: it could not be recorded", "error", err)
+		call.ID, call.Status = g.options.NewID(), junctor.StatusRunning
+		if err := g.options.Journal.Append(ctx, &call); err != nil {
+			g.options.Logger.Error("a call was refused: it could not be recorded", "error", err)
 			return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, Cause: err, Message: "the call could not be recorded, so it was not made; try again later"}
 		}
 	}
 	op.CallID, call.Timing.Since = call.ID, call.Start
 	if resumed == nil {
-		call.Timing.Admitted = g.o.Now().Sub(call.Start)
+		call.Timing.Admitted = g.options.Now().Sub(call.Start)
 	}
 	req := catalog.Request{
 		Door: op.Door, CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
 		Unsubscribe: op.Unsubscribe, Fresh: op.Fresh, Wait: op.Wait, Watch: op.Watch, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.Room,
 		Timing: &call.Timing,
 	}
-	timeout := g.o.Timeout
+	timeout := g.options.Timeout
 	if item.Tool != nil {
 		req.Version, req.Repeatable = item.Tool.Version, item.Tool.ReadOnly || item.Tool.Idempotent
 		if item.Tool.Timeout > 0 {
@@ -175,21 +181,24 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	if resumed != nil {
 		req.Input.State = resumed.Inner
 	}
+	// From here on the call may have had effects: later errors are no refusals.
 	op.Ran = true
 	var res catalog.Result
 	if task != nil && task.Own == "" {
-		res, err = g.held(op, task)
+		res, err = g.answerEndedTask(op, task)
 	} else {
 		if task != nil {
 			req.Name, req.Task = task.Own, task.ID
 		}
-		res, err = g.dispatch(ctx, item.Server.Backend, &req, sink, timeout)
+		res, err = g.dispatchRequest(ctx, item.Server.Backend, &req, sink, timeout)
 	}
 	if err == nil && task != nil {
-		g.seen(ctx, op, task, item.Tool, &res)
+		g.updateTask(ctx, op, task, item.Tool, &res)
 	}
+	// The states and ids of the server are replaced by ours before anything else
+	// sees the result: a client must never hold those of a server.
 	if err == nil && res.Input {
-		if err = g.park(op, &call, item, resumed, &res); err == nil {
+		if err = g.awaitInput(op, &call, item, resumed, &res); err == nil {
 			return res, nil
 		}
 	}
@@ -199,24 +208,26 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	if err == nil && item.Tool != nil && op.View.Older && !res.Task {
 		res.Body = item.Tool.ForOlder(res.Body)
 	}
-	if err == nil && op.brings && !res.Task {
+	if err == nil && op.namesPage && !res.Task {
 		res.Body = item.Tool.WithPage(res.Body, item.Shown)
 	}
 	if err == nil && op.View.Server == "" && !res.Task {
 		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)
 	}
 	if err == nil {
-		err = g.adopt(ctx, op, call.ID, item, &res)
+		err = g.adoptTask(ctx, op, call.ID, item, &res)
 	}
-	return res, g.finish(ctx, op, &call, item, res, err)
+	return res, g.recordEnd(ctx, op, &call, item, res, err)
 }
 
-// admit takes the operation through every gate up to the record of its attempt.
-// It fills in what call is to say. resumed is set when the operation goes on
-// with a call that asked for input: it takes no new token of the limit.
-func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item catalog.Item, resumed *state, task *junctor.Task, err error) {
-	if item, task, err = g.resolve(ctx, op); item.Server != nil {
-		call.Server, call.Name = item.Server.ID, op.recorded(item.Name)
+// admitOperation checks everything that comes before the record of the attempt, and fills
+// in call. The order matters: an item that the principal may not see must fail like one
+// that does not exist, before limits and argument errors could reveal it. resumed is set
+// if the operation continues a call that asked for input; it is not counted against
+// limits again. After an error, item holds as much as was resolved, for the record.
+func (g *Guard) admitOperation(ctx context.Context, op *Op, call *junctor.Call) (item catalog.Item, resumed *sealedState, task *junctor.Task, err error) {
+	if item, task, err = g.resolveItem(ctx, op); item.Server != nil {
+		call.Server, call.Name = item.Server.ID, op.recordedName(item.Name)
 	}
 	if err != nil {
 		return item, nil, nil, err
@@ -229,7 +240,7 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 		scope = junctor.ScopeBridgeCall
 	}
 	if !op.Principal.Has(scope) {
-		return item, nil, nil, needScope(scope)
+		return item, nil, nil, errMissingScope(scope)
 	}
 	if op.Mirror != nil && item.Tool != nil {
 		if err := op.Mirror(item.Tool); err != nil {
@@ -237,14 +248,14 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 		}
 	}
 	if op.HasState {
-		if resumed, err = g.resume(ctx, op, item); err != nil {
+		if resumed, err = g.resumeCall(ctx, op, item); err != nil {
 			return item, nil, nil, err
 		}
 		call.ID, call.Start = resumed.Call, resumed.Start
-	} else if op.pass, err = g.o.Limiter.Enter(ctx, op.Principal, item.Server.ID, item.Name, call.Start); err != nil {
+	} else if op.pass, err = g.options.Limiter.Enter(ctx, op.Principal, item.Server.ID, item.Name, call.Start); err != nil {
 		return item, nil, nil, err
 	}
-	if err := wantsTask(op, item); err != nil {
+	if err := checkTaskSupport(op, item); err != nil {
 		return item, nil, nil, err
 	}
 	if item.Tool != nil && task == nil {
@@ -256,8 +267,10 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 	return item, resumed, task, nil
 }
 
-// resolve finds what the operation names, by the view of its door.
-func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *junctor.Task, err error) {
+// resolveItem finds the item that the operation names, within its catalog scope. If the
+// operation calls call_tool, it redirects the operation to the inner tool. task is set
+// for operations on a task.
+func (g *Guard) resolveItem(ctx context.Context, op *Op) (item catalog.Item, task *junctor.Task, err error) {
 	if op.Adhoc != nil {
 		if op.Principal.Agent != "" {
 			return catalog.Item{}, nil, junctor.Errorf(junctor.CodeDenied, "an agent calls the servers on its list only")
@@ -267,7 +280,7 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 			Name:   op.Name, Shown: adhocLabel(op),
 		}, nil, nil
 	}
-	sh := g.o.Catalog.Snapshot().For(op.Principal.Tenant)
+	sh := g.options.Catalog.Snapshot().For(op.Principal.Tenant)
 	switch {
 	case op.Find != nil:
 		s, err := sh.Server(op.Principal, op.View.Server)
@@ -278,17 +291,17 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 			return catalog.Item{Server: s, Name: op.Name}, nil, err
 		}
 		return item, nil, nil
-	case isTask(op.Kind):
-		return g.task(ctx, op, sh)
+	case isTaskKind(op.Kind):
+		return g.findTask(ctx, op, sh)
 	case op.Kind == junctor.KindTool:
 		if meta, ok := sh.Meta(op.Principal, op.View, op.Name); ok {
 			inner, arguments, ok := catalog.Unwrap(op.Arguments)
 			if op.Name != catalog.CallTool || !ok {
 				return meta, nil, nil
 			}
-			op.become(inner, arguments)
-			op.brings = op.View.Audience == catalog.AudienceHost
-			op.View.Audience = catalog.AudienceModel // who searched is one
+			op.redirectTo(inner, arguments)
+			op.namesPage = op.View.Audience == catalog.AudienceHost
+			op.View.Audience = catalog.AudienceModel // only a model calls tools through call_tool
 		}
 		item, err = sh.Tool(op.Principal, op.View, op.Name, op.Version)
 	case op.Kind == junctor.KindPrompt, op.Kind == junctor.KindCompletion && !op.IsURI:
@@ -299,26 +312,29 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 	return item, nil, err
 }
 
-// adhocLabel is under which name the call of an endpoint that nobody lists is
-// counted. A delivery's tool is one that a trigger names: it has a label of its own.
-// What other callers name must not become labels.
+// adhocLabel returns the metric label of a call to an unlisted endpoint. A delivery has a
+// label per tool, because triggers name its tools. All other callers share one label,
+// since names that callers make up must not become labels.
 func adhocLabel(op *Op) string {
 	if op.Door == junctor.DoorDelivery {
-		return catalog.Exposed(junctor.AdhocServer, op.Name, maxLabel)
+		return catalog.Exposed(junctor.AdhocServer, op.Name, maxLabelLength)
 	}
 	return op.View.Server
 }
 
-// maxLabel bounds a tool's name in counters, as that of a shown tool is bounded.
-const maxLabel = 64
+// maxLabelLength bounds a tool's name in metric labels, as the names of listed tools are
+// bounded.
+const maxLabelLength = 64
 
-// dispatch runs the operation until the deadline. A panic costs this call only.
-func (g *Guard) dispatch(ctx context.Context, b catalog.Backend, req *catalog.Request, sink catalog.Sink, timeout time.Duration) (res catalog.Result, err error) {
+// dispatchRequest runs the request on a backend until the deadline. A panic of the
+// backend fails this call only. Errors after the deadline are timeout, and canceled after
+// the caller's context ended.
+func (g *Guard) dispatchRequest(ctx context.Context, b catalog.Backend, req *catalog.Request, sink catalog.Sink, timeout time.Duration) (res catalog.Result, err error) {
 	ctx, cancel := brief.WithTimeout(ctx, timeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			g.o.Logger.Error("a backend panicked", slog.Any("kind", req.Kind), slog.String("name", req.Name), telemetry.Panic(p))
+			g.options.Logger.Error("a backend panicked", slog.Any("kind", req.Kind), slog.String("name", req.Name), telemetry.Panic(p))
 			res, err = catalog.Result{}, &junctor.Error{Code: junctor.CodeInternal, Message: "the tool failed inside; the log of this instance says more"}
 		}
 	}()

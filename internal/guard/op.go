@@ -11,62 +11,67 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Op is one operation that somebody wants. Slices belong to the caller and must
+// Op is one operation that a principal requests. Its slices belong to the caller and must
 // not change until Do returns.
 type Op struct {
 	Principal *junctor.Principal
 	Door      junctor.Door
-	ViewID    string // the View of an App that asks; "" where it is none
-	RoomID    string // the room in which an agent calls, by its id; "" where it is none
-	View      catalog.View
+	ViewID    string       // the App view that makes the call; "" if none does
+	RoomID    string       // id of the room in which an agent makes the call; "" if none
+	View      catalog.View // the catalog scope in which Name is resolved
 	Kind      junctor.Kind
-	Name      string // as the view shows it: a tool's or prompt's name, a resource's URI or template; a task's id
-	IsURI     bool   // for completions: Name is a URI template, not a prompt
-	Version   string // of a tool; "" is the default
+	// Name is the name in the catalog scope: of a tool or prompt, the URI or template of
+	// a resource, or the id of a task.
+	Name    string
+	IsURI   bool   // with KindCompletion: Name is a URI template, not a prompt
+	Version string // of a tool; "" is the default version
 
 	Params      []byte // the whole params object
 	Arguments   []byte // params.arguments
 	Meta        []byte // params._meta
 	Unsubscribe bool
-	Fresh       bool // with KindResource: as it is now, whatever is kept of it
-	Wait        bool // with KindTask: until the task has ended, or asks for input
-	Watch       bool // with KindTask: its changes are told from now on
+	Fresh       bool // with KindResource: bypass caches
+	Wait        bool // with KindTask: return when the task has ended or asks for input
+	Watch       bool // with KindTask: report changes of the task from now on
 
-	// What a client sends when it repeats a request after input_required.
+	// Members of a request that a client repeats after input_required.
 	InputResponses []byte
 	RequestState   string
 	HasState       bool
 
 	Caller catalog.Caller
-	Room   *[]byte // as in catalog.Request
+	Room   *[]byte // buffer for the result, as in catalog.Request
 
-	// Adhoc, when set, is called instead of what Name would be found as: an
-	// endpoint whose tools nobody lists. It runs as the server that View names, and
-	// wants the scope bridge:call.
+	// Adhoc, if set, is called instead of an item of the catalog: an endpoint whose tools
+	// are not listed. It runs as the server that View names, and requires the scope
+	// bridge:call.
 	Adhoc catalog.Backend
-	// Find, when set, finds what is called in the place of the catalog: something
-	// of the server of View that no list has. The principal must see the server.
+	// Find, if set, replaces the lookup in the catalog, for items of the server in View
+	// that no list has. The principal must still be allowed to see the server.
 	Find func(context.Context) (catalog.Item, error)
-	// Timeout is the caller's own; 0 is the tool's or the instance's.
+	// Timeout is the caller's own deadline. If it is 0, that of the tool or of the
+	// instance applies.
 	Timeout time.Duration
 
-	// Mirror, when set, checks what the request repeats outside its body. It
-	// runs once the tool is known to be visible, before limits.
+	// Mirror, if set, checks the parts of the request that repeat its body, such as
+	// headers. It runs when the tool is known to be visible, and before limits count the
+	// call.
 	Mirror func(*catalog.ToolVersion) error
 
-	// Ran is set by Do once a backend is asked: what comes back from then on is
-	// no refusal of ours.
+	// Ran is set by Do before it calls a backend. An error with Ran is no refusal: the
+	// call may have had effects.
 	Ran bool
-	// CallID is set by Do: what the records know the call by.
+	// CallID is set by Do to the id of the call in the records.
 	CallID string
 
-	brings bool // the result names the page of the tool that was called in its place
-	pass   limit.Pass
+	namesPage bool // the result must name the App page of the tool that call_tool was redirected to
+	pass      limit.Pass
 }
 
-// become makes the operation the call of another tool: one that find_tools found
-// and call_tool was asked for. It is judged, recorded and sent as that tool's own.
-func (op *Op) become(name string, arguments []byte) {
+// redirectTo turns a call of call_tool into a call of the inner tool. From then on it is
+// checked, recorded and sent as a call of that tool. The mirrored headers no longer
+// apply, since they repeat the outer call.
+func (op *Op) redirectTo(name string, arguments []byte) {
 	op.Name, op.Arguments, op.Mirror = name, arguments, nil
 	given := arguments
 	if given == nil {
@@ -79,8 +84,8 @@ func (op *Op) become(name string, arguments []byte) {
 	op.Params = wire.AppendObject(nil, params, nil, wire.Member{Key: "name", Value: wire.AppendString(nil, name)}, wire.Member{Key: "arguments", Value: given})
 }
 
-// Allowance is what the limits of the call leave, after Do with the error that
-// it gave; zero where there are none.
+// Allowance returns the remaining allowance of the caller after Do returned err. It is
+// zero if no limits apply.
 func (op *Op) Allowance(err error) junctor.Allowance {
 	if e, ok := errors.AsType[*junctor.Error](err); ok && e.Allowance != nil {
 		return *e.Allowance
@@ -88,38 +93,39 @@ func (op *Op) Allowance(err error) junctor.Allowance {
 	return op.pass.Allowance
 }
 
-// Limiter bounds how much a principal may call.
+// Limiter bounds the calls of a principal.
 type Limiter interface {
-	// Enter counts a call of what a server has, or says when to come back; it
-	// may wait where the limits say so. The pass is left when the call ends.
-	// Errors are limited or canceled.
+	// Enter counts one call of a server's item. It may wait if the limits allow queueing.
+	// The guard leaves the pass when the call has ended. Errors are limited or canceled.
 	Enter(ctx context.Context, p *junctor.Principal, server, name string, now time.Time) (limit.Pass, error)
 }
 
-// Journal records calls. Append is called with StatusRunning before a backend
-// hears of the call, with the same ID and its final status after it, and once
-// for a call that is refused. An error of the first kind refuses the call. The
-// call must not be kept: it is used again.
+// Journal records calls. Append is called with StatusRunning before the backend receives
+// the call, and with the same id and the final status after it. For a refused call it is
+// called once. An error of the first kind refuses the call. Append must not keep c, which
+// is reused.
 type Journal interface {
 	Append(ctx context.Context, c *junctor.Call) error
 }
 
-// Recorder keeps what was said in a call, for people who look at it later. It
-// is told of every call at its end, refused ones too. It must not block, and
-// keeps nothing of its arguments.
+// Recorder keeps the payloads of calls for people who inspect them later. It receives
+// every call at its end, including refused ones. It must not block, and must copy the
+// parts of its arguments that it keeps.
 type Recorder interface {
 	Record(c *junctor.Call, params, result []byte)
 }
 
-// Sealer makes text that only this installation can have made.
+// Sealer encrypts text that only this installation can read, and authenticates it. The
+// purpose separates uses: text that was sealed for one purpose does not open for another.
 type Sealer interface {
 	Seal(purpose string, plaintext []byte) string
 	Open(purpose, text string) ([]byte, error)
 }
 
-// States remembers which request states were used.
+// States remembers which request states have been used, across all replicas.
 type States interface {
-	// UseState says whether the state is used for the first time.
+	// UseState marks a state as used and reports whether this is the first use. The mark
+	// may be dropped after expires.
 	UseState(ctx context.Context, tenant junctor.TenantID, id string, expires time.Time) (first bool, err error)
 }
 

@@ -10,43 +10,44 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-// refuse records a call that never ran, with its reason, and gives the error
-// back. shown is the exposed name where one was found: unknown names must not
-// become labels of counters.
-func (g *Guard) refuse(ctx context.Context, call *junctor.Call, shown string, err error) error {
+// recordRefusal records a call that never ran, with its reason, and returns the error.
+// shown is the exposed name, or "" if the name was not resolved: unknown names must not
+// become metric labels. The record has no payload.
+func (g *Guard) recordRefusal(ctx context.Context, call *junctor.Call, shown string, err error) error {
 	e := junctor.AsError(err)
 	if call.ID == "" {
-		call.ID = g.o.NewID()
+		call.ID = g.options.NewID()
 	}
-	call.Status, call.Code, call.Reason = refusal(e.Code), e.Code, reason(e)
-	if hidden, ok := errors.AsType[*catalog.HiddenError](e.Cause); ok { // the caller hears that it is not there
+	call.Status, call.Code, call.Reason = refusalStatus(e.Code), e.Code, recordedReason(e)
+	if hidden, ok := errors.AsType[*catalog.HiddenError](e.Cause); ok { // the caller gets not_found; the record has the true reason
 		call.Status, call.Reason, shown = junctor.StatusDenied, string(hidden.Reason), ""
 	}
-	call.Name = clip(call.Name, maxName)
-	// The record outlives a caller that went away.
-	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
-		g.o.Logger.Error("a refusal could not be recorded", "error", aerr)
+	call.Name = truncateText(call.Name, maxNameLength)
+	// Record it even if the caller has disconnected.
+	if aerr := g.options.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
+		g.options.Logger.Error("a refusal could not be recorded", "error", aerr)
 	}
-	g.ends.write(ctx, g.o.Logger, call, g.o.Now())
-	g.o.Recorder.Record(call, nil, nil) // what was refused may be a secret in the wrong place
+	g.endLog.logEnd(ctx, g.options.Logger, call, g.options.Now())
+	g.options.Recorder.Record(call, nil, nil) // no payload: it may be a secret in the wrong place
 	if shown == "" {
 		shown = "unknown"
 	}
-	g.o.Meter.Observe(shown, call.Status, 0)
+	g.options.Meter.Observe(shown, call.Status, 0)
 	return e
 }
 
-// Records are kept long: what callers make up must not fill them.
+// Bounds for texts that callers choose, in bytes. Records are kept for long, and
+// callers must not be able to fill them.
 const (
-	maxName   = 256
-	maxReason = 512
+	maxNameLength   = 256
+	maxReasonLength = 512
 )
 
-// reason is what a record says about an error: where arguments broke their
-// schema, but not with which values, because a record holds no payload.
-func reason(e *junctor.Error) string {
+// recordedReason returns the text of an error for a record. For a schema violation it
+// names the places but not the values, because a record holds no payload.
+func recordedReason(e *junctor.Error) string {
 	if len(e.Violations) == 0 {
-		return clip(e.Message, maxReason)
+		return truncateText(e.Message, maxReasonLength)
 	}
 	places := make([]string, len(e.Violations))
 	for i, v := range e.Violations {
@@ -55,17 +56,19 @@ func reason(e *junctor.Error) string {
 			places[i] = strconv.Quote(v.Pointer)
 		}
 	}
-	return clip("the arguments do not fit the tool's input schema at "+strings.Join(places, ", "), maxReason)
+	return truncateText("the arguments do not fit the tool's input schema at "+strings.Join(places, ", "), maxReasonLength)
 }
 
-func clip(s string, most int) string {
+// truncateText cuts s to at most most bytes without leaving half a character.
+func truncateText(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "")
 }
 
-func refusal(c junctor.Code) junctor.Status {
+// refusalStatus maps the error of a call that never ran to its status.
+func refusalStatus(c junctor.Code) junctor.Status {
 	switch c {
 	case junctor.CodeDenied, junctor.CodeUnauthenticated:
 		return junctor.StatusDenied
@@ -78,44 +81,45 @@ func refusal(c junctor.Code) junctor.Status {
 	}
 }
 
-// finish records and counts the end of a call that ran, and gives its error
-// back in the one type. item is what ran.
-func (g *Guard) finish(ctx context.Context, op *Op, call *junctor.Call, item catalog.Item, res catalog.Result, err error) error {
+// recordEnd records and counts the end of a call that ran, and returns its error as a
+// *junctor.Error. item is the item that ran.
+func (g *Guard) recordEnd(ctx context.Context, op *Op, call *junctor.Call, item catalog.Item, res catalog.Result, err error) error {
 	call.Status = junctor.StatusSuccess
 	if call.BytesOut = len(res.Body); call.BytesOut > 0 {
-		call.ResultDigest = g.digests.of(res.Body[:min(call.BytesOut, junctor.DigestedResult)])
+		call.ResultDigest = g.hashers.sumBytes(res.Body[:min(call.BytesOut, junctor.DigestedResult)])
 	}
-	call.Duration = g.o.Now().Sub(call.Start)
+	call.Duration = g.options.Now().Sub(call.Start)
 	var e *junctor.Error
 	switch {
 	case err != nil:
 		e = junctor.AsError(err)
-		call.Status, call.Code, call.Reason = ending(e.Code), e.Code, reason(e)
+		call.Status, call.Code, call.Reason = failureStatus(e.Code), e.Code, recordedReason(e)
 		if e.Code == junctor.CodeInternal {
-			g.o.Logger.Error("a call failed inside", "call", call.ID, "server", call.Server, "name", call.Name, "error", e.Cause)
+			g.options.Logger.Error("a call failed inside", "call", call.ID, "server", call.Server, "name", call.Name, "error", e.Cause)
 		}
 	case res.IsError:
 		call.Status = junctor.StatusError
 	}
-	// The record outlives a caller that went away.
-	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
-		g.o.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", aerr)
+	// Record it even if the caller has disconnected.
+	if aerr := g.options.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
+		g.options.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", aerr)
 	}
-	g.ends.write(ctx, g.o.Logger, call, g.o.Now())
+	g.endLog.logEnd(ctx, g.options.Logger, call, g.options.Now())
 	if each, ok := item.Server.Backend.(junctor.Keepers); ok {
 		call.Keeper = each.KeeperOf(op.Principal)
 	} else {
 		call.Keeper, _ = item.Server.Backend.(junctor.Keeper)
 	}
-	g.o.Recorder.Record(call, op.Params, res.Body)
-	g.o.Meter.Observe(item.Shown, call.Status, call.Duration)
+	g.options.Recorder.Record(call, op.Params, res.Body)
+	g.options.Meter.Observe(item.Shown, call.Status, call.Duration)
 	if e == nil {
 		return nil
 	}
 	return e
 }
 
-func ending(c junctor.Code) junctor.Status {
+// failureStatus maps the error of a call that ran to its status.
+func failureStatus(c junctor.Code) junctor.Status {
 	switch c {
 	case junctor.CodeTimeout:
 		return junctor.StatusTimeout
@@ -126,17 +130,17 @@ func ending(c junctor.Code) junctor.Status {
 	}
 }
 
-// recorded is how a record names what was asked for.
-func (op *Op) recorded(name string) string {
+// recordedName returns the name of the item for a record: URIs are redacted.
+func (op *Op) recordedName(name string) string {
 	if op.IsURI || op.Kind == junctor.KindResource || op.Kind == junctor.KindSubscription {
-		return plainURI(name)
+		return redactURI(name)
 	}
 	return name
 }
 
-// plainURI is a URI as records and errors may show it: without a user, a query
-// and a fragment, where credentials travel.
-func plainURI(uri string) string {
+// redactURI removes the parts of a URI that may hold credentials: the user, the query and
+// the fragment.
+func redactURI(uri string) string {
 	if i := strings.IndexAny(uri, "?#"); i >= 0 {
 		uri = uri[:i] + uri[i:i+1] + "…"
 	}

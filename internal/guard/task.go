@@ -10,59 +10,66 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Tasks keeps which task is whose, under ids of our own: no client learns a
-// server's, and none can use another's.
+// Tasks stores which task belongs to which principal, under ids of our own. No client
+// learns the task ids of a server, and no client can use the task of another.
 type Tasks interface {
 	AddTask(ctx context.Context, tenant junctor.TenantID, t junctor.Task) error
-	// Task gives not_found where there is none.
+	// Task returns not_found if there is no such task.
 	Task(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Task, error)
+	// SetTask stores the state of a task and until when it is kept.
 	SetTask(ctx context.Context, tenant junctor.TenantID, id string, state []byte, expires time.Time) error
+	// TasksOf lists up to most tasks of a principal that have not expired, behind the id
+	// after.
 	TasksOf(ctx context.Context, p *junctor.Principal, after string, now time.Time, most int) ([]junctor.Task, error)
 }
 
 const (
+	// purposeTask is the sealing purpose of results that are stored with an ended task.
 	purposeTask = "task"
-	// A task is known for as long as its server says it keeps it and a little
-	// more; where that is not said, or for ever, for this long from the last look.
-	taskLife  = 7 * 24 * time.Hour
-	taskGrace = 10 * time.Minute
-	tasksPage = 100
+	// A task is kept as long as its server keeps it, plus taskGrace. If the server
+	// gives no time, or a longer one, it is kept for maxTaskLife after the last change.
+	maxTaskLife  = 7 * 24 * time.Hour
+	taskGrace    = 10 * time.Minute
+	taskPageSize = 100
 )
 
-// isTask says whether a kind of operation is on a task.
-func isTask(k junctor.Kind) bool {
+// isTaskKind reports whether operations of a kind act on a task.
+func isTaskKind(k junctor.Kind) bool {
 	return k == junctor.KindTask || k == junctor.KindTaskUpdate || k == junctor.KindTaskCancel
 }
 
-// errTask is the one answer to every task that is not the caller's to use.
-func errTask() error {
+// errUnknownTask is the error for every task that the caller may not use. It is the same
+// for all causes, so that it does not reveal which ids exist.
+func errUnknownTask() error {
 	return junctor.Errorf(junctor.CodeNotFound, "unknown task: it was never yours, has expired, or its server or tool is no longer there")
 }
 
-// task finds the task that an operation names, and its tool as the principal
-// sees it now.
-func (g *Guard) task(ctx context.Context, op *Op, sh *catalog.Shelf) (catalog.Item, *junctor.Task, error) {
-	if g.o.Tasks == nil {
-		return catalog.Item{}, nil, errTask()
+// findTask returns the task that an operation names, and its tool as the principal sees
+// it now. The task must belong to the principal and must not have expired. If the tool is
+// no longer visible, the task is unknown, too.
+func (g *Guard) findTask(ctx context.Context, op *Op, sh *catalog.Shelf) (catalog.Item, *junctor.Task, error) {
+	if g.options.Tasks == nil {
+		return catalog.Item{}, nil, errUnknownTask()
 	}
-	t, err := g.o.Tasks.Task(ctx, op.Principal.Tenant, op.Name)
+	t, err := g.options.Tasks.Task(ctx, op.Principal.Tenant, op.Name)
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		return catalog.Item{}, nil, errTask()
+		return catalog.Item{}, nil, errUnknownTask()
 	case err != nil:
 		return catalog.Item{}, nil, err
-	case t.Issuer != op.Principal.Issuer || t.Subject != op.Principal.Subject, !g.o.Now().Before(t.Expires), op.View.Server != "" && op.View.Server != t.Server:
-		return catalog.Item{}, nil, errTask()
+	case t.Issuer != op.Principal.Issuer || t.Subject != op.Principal.Subject, !g.options.Now().Before(t.Expires), op.View.Server != "" && op.View.Server != t.Server:
+		return catalog.Item{}, nil, errUnknownTask()
 	}
 	item, err := sh.Tool(op.Principal, catalog.View{Server: t.Server, Audience: op.View.Audience}, t.Tool, t.Version)
 	if err != nil {
-		return catalog.Item{}, nil, errTask()
+		return catalog.Item{}, nil, errUnknownTask()
 	}
 	return item, &t, nil
 }
 
-// wantsTask refuses a call that is to become a task where the tool makes none.
-func wantsTask(op *Op, item catalog.Item) error {
+// checkTaskSupport returns an error if a call must become a task and its tool does not
+// support that.
+func checkTaskSupport(op *Op, item catalog.Item) error {
 	if !op.Caller.TaskOnly || item.Tool == nil {
 		return nil
 	}
@@ -74,18 +81,19 @@ func wantsTask(op *Op, item catalog.Item) error {
 	return &junctor.Error{Code: junctor.CodeInvalid, Message: e.Message, Cause: e}
 }
 
-// adopt makes the call's id that of the task that it became, under which only its
-// caller finds it. Where a caller wants a task and the server was done at once, that is
-// kept as one that has ended.
-func (g *Guard) adopt(ctx context.Context, op *Op, id string, item catalog.Item, res *catalog.Result) error {
+// adoptTask stores the task that a call has become. The call's id replaces the task id of
+// the server in res, so only this caller can find the task. If the caller requires a task
+// but the server returned its result at once, that result is stored as a task that has
+// ended.
+func (g *Guard) adoptTask(ctx context.Context, op *Op, id string, item catalog.Item, res *catalog.Result) error {
 	ended := op.Caller.TaskOnly && !res.Task && !res.Input
 	if !res.Task && !ended {
 		return nil
 	}
-	if g.o.Tasks == nil || op.Kind != junctor.KindTool || !op.Caller.Tasks {
+	if g.options.Tasks == nil || op.Kind != junctor.KindTool || !op.Caller.Tasks {
 		return junctor.Errorf(junctor.CodeUpstream, "%s answered with a task, which nobody asked for", item.Server.ID)
 	}
-	now := g.o.Now()
+	now := g.options.Now()
 	t := junctor.Task{
 		ID: id, Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, Server: item.Server.ID, Tool: item.Name, Created: now,
 	}
@@ -93,9 +101,9 @@ func (g *Guard) adopt(ctx context.Context, op *Op, id string, item catalog.Item,
 		t.Version = item.Tool.Version
 	}
 	if ended {
-		body := endedTask(t.ID, now, res.Body)
-		t.State, t.Expires = []byte(g.o.Sealer.Seal(purposeTask, body)), now.Add(taskGrace+endedLife)
-		res.Body = taskState(body)
+		body := endedTaskBody(t.ID, now, res.Body)
+		t.State, t.Expires = []byte(g.options.Sealer.Seal(purposeTask, body)), now.Add(taskGrace+endedTaskLife)
+		res.Body = taskSummary(body)
 		res.Task, res.IsError = true, false
 	} else {
 		own, ok := wire.String(wire.Get(res.Body, "taskId"))
@@ -103,60 +111,63 @@ func (g *Guard) adopt(ctx context.Context, op *Op, id string, item catalog.Item,
 			return junctor.Errorf(junctor.CodeUpstream, "%s answered with a task that has no id", item.Server.ID)
 		}
 		t.Own = own
-		res.Body = renameTask(res.Body, t.ID)
-		t.State, t.Expires = taskState(res.Body), g.taskEnd(res.Body)
+		res.Body = replaceTaskID(res.Body, t.ID)
+		t.State, t.Expires = taskSummary(res.Body), g.taskExpiry(res.Body)
 	}
-	return g.o.Tasks.AddTask(context.WithoutCancel(ctx), op.Principal.Tenant, t)
+	return g.options.Tasks.AddTask(context.WithoutCancel(ctx), op.Principal.Tenant, t)
 }
 
-// endedLife is how long a task that ended at once is kept.
-const endedLife = time.Hour
+// endedTaskLife is how long a task is kept that ended at once.
+const endedTaskLife = time.Hour
 
-func endedTask(id string, now time.Time, result []byte) []byte {
+// endedTaskBody returns the task object of a call that ended at once.
+func endedTaskBody(id string, now time.Time, result []byte) []byte {
 	at := wire.AppendString(nil, now.UTC().Format(time.RFC3339Nano))
 	return wire.AppendObject(nil, nil, nil,
 		wire.Member{Key: "taskId", Value: wire.AppendString(nil, id)}, wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCompleted + `"`)},
 		wire.Member{Key: "createdAt", Value: at}, wire.Member{Key: "lastUpdatedAt", Value: at},
-		wire.Member{Key: "ttlMs", Value: strconv.AppendInt(nil, endedLife.Milliseconds(), 10)}, wire.Member{Key: "result", Value: result})
+		wire.Member{Key: "ttlMs", Value: strconv.AppendInt(nil, endedTaskLife.Milliseconds(), 10)}, wire.Member{Key: "result", Value: result})
 }
 
-func renameTask(body []byte, id string) []byte {
+// replaceTaskID returns a task object with another id.
+func replaceTaskID(body []byte, id string) []byte {
 	return wire.AppendObject(nil, body, nil, wire.Member{Key: "taskId", Value: wire.AppendString(nil, id)})
 }
 
-// taskState is a task without what it led to: what lists show, and rows keep.
-func taskState(body []byte) []byte {
+// taskSummary returns a task object without its result and its input requests. Lists show
+// it, and the store keeps it.
+func taskSummary(body []byte) []byte {
 	return wire.AppendObject(nil, body, []string{"result", "error", "inputRequests", "requestState", "_meta"})
 }
 
-// taskEnd is until when a task is known.
-func (g *Guard) taskEnd(body []byte) time.Time {
-	life := taskLife
+// taskExpiry returns until when a task is kept.
+func (g *Guard) taskExpiry(body []byte) time.Time {
+	life := maxTaskLife
 	if ms, ok := wire.Int(wire.Get(body, "ttlMs")); ok && ms >= 0 {
-		life = min(life, time.Duration(min(ms, taskLife.Milliseconds()))*time.Millisecond)
+		life = min(life, time.Duration(min(ms, maxTaskLife.Milliseconds()))*time.Millisecond)
 	}
-	return g.o.Now().Add(life + taskGrace)
+	return g.options.Now().Add(life + taskGrace)
 }
 
-// held answers for a task that ended before it was one.
-func (g *Guard) held(op *Op, t *junctor.Task) (catalog.Result, error) {
+// answerEndedTask answers an operation on a task that ended at once. No server is asked.
+func (g *Guard) answerEndedTask(op *Op, t *junctor.Task) (catalog.Result, error) {
 	if op.Kind != junctor.KindTask {
-		return catalog.Result{Body: []byte(`{}`)}, nil // it has ended: there is nothing to do
+		return catalog.Result{Body: []byte(`{}`)}, nil // the task has ended, so an update or a cancellation changes nothing
 	}
-	body, err := g.o.Sealer.Open(purposeTask, string(t.State))
+	body, err := g.options.Sealer.Open(purposeTask, string(t.State))
 	if err != nil {
-		return catalog.Result{}, errTask()
+		return catalog.Result{}, errUnknownTask()
 	}
 	return catalog.Result{Body: body}, nil
 }
 
-// seen puts our id into what a server says of a task, and keeps its state where
-// that has changed.
-func (g *Guard) seen(ctx context.Context, op *Op, t *junctor.Task, tool *catalog.ToolVersion, res *catalog.Result) {
+// updateTask replaces the server's task id in a result by ours, shapes the nested result
+// like that of a direct call, and stores the task's state if it has changed.
+func (g *Guard) updateTask(ctx context.Context, op *Op, t *junctor.Task, tool *catalog.ToolVersion, res *catalog.Result) {
 	if t.Own == "" || wire.Get(res.Body, "taskId") == nil {
 		return
 	}
-	res.Body = renameTask(res.Body, t.ID)
+	res.Body = replaceTaskID(res.Body, t.ID)
 	if result := wire.Get(res.Body, "result"); result != nil && (op.View.Server == "" || op.View.Older) {
 		shown := result
 		if op.View.Older && tool != nil {
@@ -167,52 +178,53 @@ func (g *Guard) seen(ctx context.Context, op *Op, t *junctor.Task, tool *catalog
 		}
 		res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "result", Value: shown})
 	}
-	g.keepState(ctx, op.Principal.Tenant, t, taskState(res.Body))
+	g.storeTaskState(ctx, op.Principal.Tenant, t, taskSummary(res.Body))
 }
 
-// keepState stores how a task is doing where that has changed.
-func (g *Guard) keepState(ctx context.Context, tenant junctor.TenantID, t *junctor.Task, state []byte) {
+// storeTaskState stores the state of a task if its status or lifetime has changed. A
+// failure is logged only: the caller has the current state.
+func (g *Guard) storeTaskState(ctx context.Context, tenant junctor.TenantID, t *junctor.Task, state []byte) {
 	if string(wire.Get(state, "status")) == string(wire.Get(t.State, "status")) && string(wire.Get(state, "ttlMs")) == string(wire.Get(t.State, "ttlMs")) {
 		return
 	}
-	if err := g.o.Tasks.SetTask(context.WithoutCancel(ctx), tenant, t.ID, state, g.taskEnd(state)); err != nil {
-		g.o.Logger.Warn("the state of a task could not be stored; lists show the former", "server", t.Server, "error", err)
+	if err := g.options.Tasks.SetTask(context.WithoutCancel(ctx), tenant, t.ID, state, g.taskExpiry(state)); err != nil {
+		g.options.Logger.Warn("the state of a task could not be stored; lists show the former", "server", t.Server, "error", err)
 	}
 }
 
-// HearsOfTask says whether a principal is to hear how a task is doing: whether it
-// could ask. The state is that of the task from now on. Hearing is no call: it is
-// not recorded.
+// HearsOfTask reports whether a principal may receive notifications about a task: it may
+// if it could ask for the task. It also stores the new state. A notification is not a
+// call: it is not recorded.
 func (g *Guard) HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog.View, id string, state []byte) bool {
 	if !p.Has(junctor.ScopeToolsCall) {
 		return false
 	}
-	_, t, err := g.task(ctx, &Op{Principal: p, View: v, Name: id}, g.o.Catalog.Snapshot().For(p.Tenant))
+	_, t, err := g.findTask(ctx, &Op{Principal: p, View: v, Name: id}, g.options.Catalog.Snapshot().For(p.Tenant))
 	if err != nil {
 		return false
 	}
-	g.keepState(ctx, p.Tenant, t, state)
+	g.storeTaskState(ctx, p.Tenant, t, state)
 	return true
 }
 
-// Tasks lists the tasks of a principal in a view, as they were last seen, a page
-// at a time; next is the cursor of the following page, "" where there is none.
-// Looking is no call: it is not recorded.
+// Tasks lists the tasks of a principal in a catalog scope, as they were last seen, one
+// page at a time. next is the cursor of the following page, or "". A list is not a call:
+// it is not recorded.
 func (g *Guard) Tasks(ctx context.Context, p *junctor.Principal, v catalog.View, cursor string) (tasks [][]byte, next string, err error) {
 	if !p.Has(junctor.ScopeToolsCall) {
-		return nil, "", needScope(junctor.ScopeToolsCall)
+		return nil, "", errMissingScope(junctor.ScopeToolsCall)
 	}
-	if g.o.Tasks == nil {
+	if g.options.Tasks == nil {
 		return nil, "", nil
 	}
-	rows, err := g.o.Tasks.TasksOf(ctx, p, cursor, g.o.Now(), tasksPage)
+	rows, err := g.options.Tasks.TasksOf(ctx, p, cursor, g.options.Now(), taskPageSize)
 	if err != nil {
 		return nil, "", err
 	}
-	if len(rows) == tasksPage {
+	if len(rows) == taskPageSize {
 		next = rows[len(rows)-1].ID
 	}
-	sh := g.o.Catalog.Snapshot().For(p.Tenant)
+	sh := g.options.Catalog.Snapshot().For(p.Tenant)
 	for i := range rows {
 		t := &rows[i]
 		if v.Server != "" && v.Server != t.Server {
@@ -223,11 +235,11 @@ func (g *Guard) Tasks(ctx context.Context, p *junctor.Principal, v catalog.View,
 		}
 		state := t.State
 		if t.Own == "" {
-			body, err := g.o.Sealer.Open(purposeTask, string(t.State))
+			body, err := g.options.Sealer.Open(purposeTask, string(t.State))
 			if err != nil {
 				continue
 			}
-			state = taskState(body)
+			state = taskSummary(body)
 		}
 		tasks = append(tasks, state)
 	}

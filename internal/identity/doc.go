@@ -1,11 +1,16 @@
-// Package identity says who is asking: it turns a credential into a
-// *junctor.Principal. It stands between gateway and guard: each door asks it
-// once per request (or per connection, on stdio), and the guard judges what it
-// answers. It also makes and revokes keys, for admin, and keeps them in
-// package store; and it says which user somebody is whom an identity provider
-// vouches for, to signin and to bearer, which have verified that.
+// Package identity authenticates callers: it turns a credential into a
+// *junctor.Principal. It also stores and changes keys, users, logins and tenants.
 //
-// Who somebody is comes from a verified credential alone, never from a URL or
-// another header. A check reads an immutable snapshot of all keys: no database,
-// no lock. The snapshot is replaced whenever a key changes.
+// Its callers are gateway, which authenticates each request (or each connection on stdio)
+// before guard judges it; signin and bearer, which verify people and tokens of identity
+// providers and ask which user they are; and admin, which manages keys and users. It
+// keeps its rows in package store.
+//
+// Identity follows from a verified credential alone, never from a URL or another header.
+// A check reads an immutable snapshot of all credentials: no database and no lock. Every
+// change replaces the snapshot before it returns, so a revoked key stops working at once.
+//
+// Read identity.go and snapshot.go first, then authenticate.go. keys.go, users.go,
+// logins.go and admin_key.go are the changes; admission.go and party.go serve identity
+// providers; token.go and password.go are the formats.
 package identity

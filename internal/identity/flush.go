@@ -8,22 +8,24 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Flush stores when keys and logins were last used, as far as that is not
-// stored yet: call it now and then, and before the end. What could not be
-// stored is tried again at the next call.
+// Flush stores the last-used times of keys and logins that have changed since the last
+// call. Call it periodically, and before the process ends. Times that could not be stored
+// are tried again at the next call.
 func (i *Identity) Flush(ctx context.Context) error {
 	s := i.snapshot.Load()
 	return errors.Join(
-		flush(s.used, func(tenant junctor.TenantID, used map[string]time.Time) error {
+		flushUsage(s.keyUsage, func(tenant junctor.TenantID, used map[string]time.Time) error {
 			return i.store.For(tenant).TouchKeys(ctx, used)
 		}),
-		flush(s.entered, func(tenant junctor.TenantID, used map[string]time.Time) error {
+		flushUsage(s.loginUsage, func(tenant junctor.TenantID, used map[string]time.Time) error {
 			return i.store.For(tenant).TouchLogins(ctx, used)
 		}),
 	)
 }
 
-func flush(all map[ref]*usage, touch func(junctor.TenantID, map[string]time.Time) error) error {
+// flushUsage stores the changed times of all, one call of touch per tenant. It joins the
+// errors of the tenants; one that fails keeps no other from being stored.
+func flushUsage(all map[tenantRef]*usage, touch func(junctor.TenantID, map[string]time.Time) error) error {
 	type pending struct {
 		usage *usage
 		last  int64
@@ -31,8 +33,8 @@ func flush(all map[ref]*usage, touch func(junctor.TenantID, map[string]time.Time
 	times := make(map[junctor.TenantID]map[string]time.Time)
 	marks := make(map[junctor.TenantID][]pending)
 	for r, u := range all {
-		last := u.last.Load()
-		if last == u.flushed.Load() {
+		last := u.lastUsed.Load()
+		if last == u.storedLastUsed.Load() {
 			continue
 		}
 		if times[r.tenant] == nil {
@@ -48,7 +50,7 @@ func flush(all map[ref]*usage, touch func(junctor.TenantID, map[string]time.Time
 			continue
 		}
 		for _, p := range marks[tenant] {
-			p.usage.flushed.Store(p.last)
+			p.usage.storedLastUsed.Store(p.last)
 		}
 	}
 	return failed

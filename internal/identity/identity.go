@@ -11,48 +11,50 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// Config is what an Identity is made of.
+// Config configures an Identity.
 type Config struct {
 	Store  *store.Store     // required
 	Now    func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil: nothing is logged
+	Logger *slog.Logger     // nil: no log
 
-	// Open lets requests without any credential in as the anonymous
-	// principal. The caller makes sure that only loopback can reach it.
+	// Open admits requests without any credential as the anonymous principal. The caller
+	// ensures that only loopback can reach an open instance.
 	Open bool
 
-	// Changed, where it is set, is told all users whenever one of them, or
-	// what they chose, may have changed. It must not call back.
+	// Changed, if set, receives all users whenever a user or a user's settings may have
+	// changed. It must not call back into the Identity, which holds its lock.
 	Changed func([]junctor.User)
 
-	// Missed, where it is set, is told the hash of a token or cookie that has the form
-	// of ours and is not known here: another process may just have given it. It says
-	// whether to look once more.
+	// Missed, if set, receives the hash of a token or cookie that has our format but is
+	// unknown here: another replica may have issued it a moment ago. It returns true if
+	// the snapshot was reloaded and is worth a second look.
 	Missed func(sum [32]byte) bool
 }
 
-// Identity knows the keys, the users and their logins. It is safe for
+// Identity authenticates callers and manages keys, users and logins. It is safe for
 // concurrent use.
 type Identity struct {
-	store   *store.Store
-	now     func() time.Time
-	log     *slog.Logger
-	changed func([]junctor.User)
-	missed  func(sum [32]byte) bool
+	store          *store.Store
+	now            func() time.Time
+	log            *slog.Logger
+	onUsersChanged func([]junctor.User)
+	onUnknownToken func(sum [32]byte) bool
 
-	anonymous *junctor.Principal // nil unless open
-	local     *junctor.Principal
-	cost      cost          // of hashing a password
-	hashing   chan struct{} // bounds how many passwords are hashed at a time
+	anonymousPrincipal *junctor.Principal // nil unless the instance is open
+	operatorPrincipal  *junctor.Principal // of the operator's socket
+	passwordCost       hashCost           // of new password hashes
+	hashSlots          chan struct{}      // bounds the password hashes that are computed at a time
 
-	// mu is held over each change, its database part included, so that a
-	// reload that read before a revocation cannot be published after it.
-	mu       sync.Mutex
-	fixed    bool // the admin key of the default tenant is set from outside
-	snapshot atomic.Pointer[snapshot]
+	// mu is held for the whole of a change, its database part included. Otherwise
+	// a reload that read before a revocation could be published after it, and
+	// bring the revoked key back.
+	mu            sync.Mutex
+	adminKeyFixed bool // SetAdminKey has set the default tenant's admin key
+	snapshot      atomic.Pointer[snapshot]
 }
 
-// New loads all keys, users and logins.
+// New makes an Identity and loads all keys, users and logins. It fails if the store
+// cannot be read.
 func New(ctx context.Context, c Config) (*Identity, error) {
 	if c.Store == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "identity needs the store where keys and users are kept")
@@ -70,53 +72,53 @@ func New(ctx context.Context, c Config) (*Identity, error) {
 		c.Missed = func([32]byte) bool { return false }
 	}
 	i := &Identity{
-		store: c.Store, now: c.Now, log: c.Logger, changed: c.Changed, missed: c.Missed, cost: commonCost(), hashing: make(chan struct{}, maxHashing),
-		local: &junctor.Principal{
+		store: c.Store, now: c.Now, log: c.Logger, onUsersChanged: c.Changed, onUnknownToken: c.Missed, passwordCost: defaultHashCost(), hashSlots: make(chan struct{}, maxConcurrentHashes),
+		operatorPrincipal: &junctor.Principal{
 			Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Subject: "operator", Name: "operator",
 			Scopes: []junctor.Scope{junctor.ScopeAdmin},
 		},
 	}
 	if c.Open {
-		i.anonymous = &junctor.Principal{
+		i.anonymousPrincipal = &junctor.Principal{
 			Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerOpen, Subject: "anonymous", Name: "anonymous",
 			Scopes: []junctor.Scope{junctor.ScopeToolsRead, junctor.ScopeToolsCall},
 		}
 	}
-	i.snapshot.Store(build(rows{}, nil))
+	i.snapshot.Store(buildSnapshot(rowSet{}, nil))
 	if err := i.Reload(ctx); err != nil {
 		return nil, err
 	}
 	return i, nil
 }
 
-// Reload reads everything anew: for changes that another process made, and
-// after a change of agents. On an error the former snapshot stays.
+// Reload reads everything again. Call it after changes that another replica made, and
+// after a change of agents. If it fails, the previous snapshot stays.
 func (i *Identity) Reload(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.reload(ctx)
+	return i.reloadLocked(ctx)
 }
 
-// Follow is Reload, and gives the keys that have a new token since the last time, as
-// another process gave it to them. FormerUntil says how long that is taken which was
-// known here.
+// Follow is Reload. It also returns the keys whose token another replica has rotated
+// since the last load. FormerUntil of such a key is the time until which the token that
+// was known here still works; it is zero if that token has stopped working.
 func (i *Identity) Follow(ctx context.Context) (rotated []junctor.Key, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	former := i.snapshot.Load()
-	if err := i.reload(ctx); err != nil {
+	if err := i.reloadLocked(ctx); err != nil {
 		return nil, err
 	}
-	had := make(map[ref][32]byte, len(former.keys))
+	had := make(map[tenantRef][32]byte, len(former.keys))
 	for n := range former.keys {
-		had[ref{former.keys[n].Tenant, former.keys[n].ID}] = former.keys[n].Hash
+		had[tenantRef{former.keys[n].Tenant, former.keys[n].ID}] = former.keys[n].Hash
 	}
 	for _, k := range i.snapshot.Load().keys {
-		known, ok := had[ref{k.Tenant, k.ID}]
+		known, ok := had[tenantRef{k.Tenant, k.ID}]
 		if !ok || known == k.Hash {
 			continue
 		}
-		if known != k.Former { // it was rotated more than once
+		if known != k.Former { // rotated more than once: the known token is not the former one
 			k.FormerUntil = time.Time{}
 		}
 		rotated = append(rotated, k)
@@ -124,8 +126,9 @@ func (i *Identity) Follow(ctx context.Context) (rotated []junctor.Key, err error
 	return rotated, nil
 }
 
-func (i *Identity) reload(ctx context.Context) (err error) {
-	var r rows
+// reloadLocked is Reload for callers that hold i.mu.
+func (i *Identity) reloadLocked(ctx context.Context) (err error) {
+	var r rowSet
 	if r.keys, err = i.store.Keys(ctx); err != nil {
 		return err
 	}
@@ -138,30 +141,31 @@ func (i *Identity) reload(ctx context.Context) (err error) {
 	if r.logins, err = i.store.Logins(ctx, i.now()); err != nil {
 		return err
 	}
-	i.publish(r)
+	i.publishRows(r)
 	return nil
 }
 
-// settle makes a change that is stored one that the next check sees. The
-// caller holds mu. Where the new state cannot be read, drop takes out of the
-// former one what must not be found in it any more.
-func (i *Identity) settle(ctx context.Context, drop func(*rows)) error {
-	err := i.reload(context.WithoutCancel(ctx))
+// applyChange publishes a change that has just been stored, so that the next check sees
+// it. The caller holds i.mu. If the store cannot be read again, drop makes the same
+// change to the previous rows: a revocation must take effect even while the database is
+// unavailable. Without drop, that error is returned.
+func (i *Identity) applyChange(ctx context.Context, drop func(*rowSet)) error {
+	err := i.reloadLocked(context.WithoutCancel(ctx))
 	if err != nil && drop != nil {
 		r := i.snapshot.Load().clone()
 		drop(&r)
-		i.publish(r)
+		i.publishRows(r)
 		i.log.LogAttrs(ctx, slog.LevelWarn, "what was stored could not be read again; it is tried in a minute", slog.String("error", err.Error()))
 		return nil
 	}
 	return err
 }
 
-// publish makes rows what the next check sees. The caller holds mu.
-func (i *Identity) publish(r rows) {
-	i.snapshot.Store(build(r, i.snapshot.Load()))
-	i.changed(r.users)
+// publishRows replaces the snapshot by one built from r. The caller holds i.mu.
+func (i *Identity) publishRows(r rowSet) {
+	i.snapshot.Store(buildSnapshot(r, i.snapshot.Load()))
+	i.onUsersChanged(r.users)
 }
 
-// Local is the principal of the operator's own socket.
-func (i *Identity) Local() *junctor.Principal { return i.local }
+// Local returns the principal of the operator's socket: an admin of the default tenant.
+func (i *Identity) Local() *junctor.Principal { return i.operatorPrincipal }

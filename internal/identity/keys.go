@@ -12,48 +12,48 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxName is how long the name of a key may be, in characters.
-const maxName = 64
+// maxKeyNameLength is the longest name of a key, in characters.
+const maxKeyNameLength = 64
 
-// MaxGrace is how long the token before may work on after a rotation.
+// MaxGrace is the longest time for which the former token may work after a rotation.
 const MaxGrace = 7 * 24 * time.Hour
 
-// NewKey says what key is wanted. It belongs to the user or to the agent, or,
-// without either, to a service that it alone stands for.
+// NewKey describes a key to create. The key belongs to a user or to an agent. Without
+// either, it is the identity of a service of its own.
 type NewKey struct {
 	Name      string
-	User      string // by id
-	Agent     string // by name
+	User      string // id
+	Agent     string // name
 	Scopes    []junctor.Scope
 	ExpiresAt time.Time // zero: never
 }
 
-// CreateKey makes a key and gives its token, which is kept nowhere: this is the
-// only time it can be seen. Errors: invalid for a bad name, scope or expiry, or
-// a scope that its owner can not have; not_found for an unknown tenant or
-// owner. Whether the caller may hand out these scopes is not judged here.
+// CreateKey creates a key and returns its token. The token is stored nowhere, so this is
+// the only time it can be read. Errors: invalid for a bad name, scope or expiry, and for
+// a scope that the owner cannot have; not_found for an unknown tenant or owner. The
+// caller must check whether its own caller may grant these scopes.
 func (i *Identity) CreateKey(ctx context.Context, tenant junctor.TenantID, n NewKey) (junctor.Key, string, error) {
 	now := i.now()
-	if err := checkName(n.Name); err != nil {
+	if err := checkKeyName(n.Name); err != nil {
 		return junctor.Key{}, "", err
 	}
 	if err := junctor.CheckScopes(n.Scopes); err != nil {
 		return junctor.Key{}, "", err
 	}
-	if !n.ExpiresAt.IsZero() && !stored(n.ExpiresAt).After(now) {
+	if !n.ExpiresAt.IsZero() && !toStoredTime(n.ExpiresAt).After(now) {
 		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the key would have expired at %s, which has passed: name a later time, or none", n.ExpiresAt.Format(time.RFC3339))
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if err := i.fits(tenant, n); err != nil {
+	if err := i.checkOwnerScopes(tenant, n); err != nil {
 		return junctor.Key{}, "", err
 	}
 	k, token := newKey(tenant, n.Name, n.Scopes, now)
-	k.User, k.Agent, k.ExpiresAt = n.User, n.Agent, stored(n.ExpiresAt)
+	k.User, k.Agent, k.ExpiresAt = n.User, n.Agent, toStoredTime(n.ExpiresAt)
 	if err := i.store.For(tenant).CreateKey(ctx, k); err != nil {
 		return junctor.Key{}, "", err
 	}
-	if err := i.settle(ctx, func(r *rows) { r.keys = append(r.keys, k) }); err != nil {
+	if err := i.applyChange(ctx, func(r *rowSet) { r.keys = append(r.keys, k) }); err != nil {
 		return junctor.Key{}, "", err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "key created", slog.String("tenant", string(tenant)), slog.String("key", k.ID), slog.String("name", k.Name))
@@ -61,8 +61,9 @@ func (i *Identity) CreateKey(ctx context.Context, tenant junctor.TenantID, n New
 	return k, token, nil
 }
 
-// fits says whether the owner of a key can have its scopes.
-func (i *Identity) fits(tenant junctor.TenantID, n NewKey) error {
+// checkOwnerScopes returns an error if the owner of a key cannot have the requested
+// scopes. The caller holds i.mu.
+func (i *Identity) checkOwnerScopes(tenant junctor.TenantID, n NewKey) error {
 	can, whose := junctor.Scopes(), ""
 	switch {
 	case n.User != "" && n.Agent != "":
@@ -70,7 +71,7 @@ func (i *Identity) fits(tenant junctor.TenantID, n NewKey) error {
 	case n.Agent != "":
 		can, whose = junctor.AgentScopes(), "a key of an agent"
 	case n.User != "":
-		if u := i.snapshot.Load().userOf[ref{tenant, n.User}]; u != nil { // the store knows who is new
+		if u := i.snapshot.Load().usersByID[tenantRef{tenant, n.User}]; u != nil { // a user that is not in the snapshot yet is checked by the store
 			can, whose = u.Role.Cut(junctor.Scopes()), "a key of "+u.Name+", whose role is "+string(u.Role)+","
 		}
 	}
@@ -82,16 +83,17 @@ func (i *Identity) fits(tenant junctor.TenantID, n NewKey) error {
 	return nil
 }
 
-// RotateKey gives a key a new token, and lets the former one work on for the
-// grace. What is bound to the key or to its owner goes on. not_found when the
-// tenant has no such key that is live.
+// RotateKey gives a key a new token. The former token works for the grace period. The id
+// of the key stays, so everything that is bound to the key or its owner stays too.
+// Errors: invalid for a grace outside 0 to MaxGrace; not_found if the tenant has no such
+// valid key; conflict if SetAdminKey has set it.
 func (i *Identity) RotateKey(ctx context.Context, tenant junctor.TenantID, id string, grace time.Duration) (junctor.Key, string, error) {
 	if grace < 0 || grace > MaxGrace {
 		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the former token may work on for 0 to %s, not for %s", MaxGrace, grace)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if n := i.admin(); i.fixed && n >= 0 && tenant == junctor.DefaultTenant && i.snapshot.Load().keys[n].ID == id {
+	if n := i.adminKeyIndex(); i.adminKeyFixed && n >= 0 && tenant == junctor.DefaultTenant && i.snapshot.Load().keys[n].ID == id {
 		return junctor.Key{}, "", junctor.Errorf(junctor.CodeConflict, "this key is JUNCTOR_ADMIN_KEY: change it there, and restart")
 	}
 	now := i.now()
@@ -100,11 +102,11 @@ func (i *Identity) RotateKey(ctx context.Context, tenant junctor.TenantID, id st
 		return junctor.Key{}, "", err
 	}
 	token := newToken(k.ID)
-	k.Prefix, k.Hash = prefixOf(token), hash(token)
+	k.Prefix, k.Hash = prefixOf(token), hashToken(token)
 	if k, err = i.store.For(tenant).RotateKey(ctx, k, now.Add(grace), now); err != nil {
 		return junctor.Key{}, "", err
 	}
-	err = i.settle(ctx, func(r *rows) {
+	err = i.applyChange(ctx, func(r *rowSet) {
 		if n := slices.IndexFunc(r.keys, func(o junctor.Key) bool { return o.Tenant == tenant && o.ID == id }); n >= 0 {
 			r.keys[n] = k
 		}
@@ -113,43 +115,46 @@ func (i *Identity) RotateKey(ctx context.Context, tenant junctor.TenantID, id st
 	return k, token, err
 }
 
-// RevokeKey ends a key. It opens no door any more once RevokeKey returns.
-// not_found when the tenant has no such key.
+// RevokeKey revokes a key. When it returns, the key no longer authenticates anyone. The
+// error is not_found if the tenant has no such key.
 func (i *Identity) RevokeKey(ctx context.Context, tenant junctor.TenantID, id string) error {
-	return i.revoke(ctx, tenant, "key", id, func(k *junctor.Key) bool { return k.ID == id }, func(at time.Time) error {
+	return i.revokeMatching(ctx, tenant, "key", id, func(k *junctor.Key) bool { return k.ID == id }, func(at time.Time) error {
 		return i.store.For(tenant).RevokeKey(ctx, id, at)
 	})
 }
 
-// RevokeAgent ends all keys of an agent, by its name, as RevokeKey does.
+// RevokeAgent revokes all keys of an agent, by its name, as RevokeKey does.
 func (i *Identity) RevokeAgent(ctx context.Context, tenant junctor.TenantID, agent string) error {
-	return i.revoke(ctx, tenant, "agent", agent, func(k *junctor.Key) bool { return k.Agent == agent }, func(at time.Time) error {
+	return i.revokeMatching(ctx, tenant, "agent", agent, func(k *junctor.Key) bool { return k.Agent == agent }, func(at time.Time) error {
 		return i.store.For(tenant).RevokeKeysOf(ctx, "", agent, at)
 	})
 }
 
-func (i *Identity) revoke(ctx context.Context, tenant junctor.TenantID, what, id string, meant func(*junctor.Key) bool, do func(time.Time) error) error {
+// revokeMatching revokes the keys of a tenant for which selects returns true. do stores the change;
+// what and id name the subject in the log.
+func (i *Identity) revokeMatching(ctx context.Context, tenant junctor.TenantID, what, id string, selects func(*junctor.Key) bool, do func(time.Time) error) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	now := stored(i.now())
+	now := toStoredTime(i.now())
 	if err := do(now); err != nil {
 		return err
 	}
-	err := i.settle(ctx, func(r *rows) { revokeKeys(r, tenant, now, meant) })
+	err := i.applyChange(ctx, func(r *rowSet) { markKeysRevoked(r, tenant, now, selects) })
 	i.log.LogAttrs(ctx, slog.LevelInfo, "keys revoked", slog.String("tenant", string(tenant)), slog.String(what, id))
 	return err
 }
 
-func revokeKeys(r *rows, tenant junctor.TenantID, at time.Time, meant func(*junctor.Key) bool) {
+// markKeysRevoked sets the revocation time of the keys for which selects returns true.
+func markKeysRevoked(r *rowSet, tenant junctor.TenantID, at time.Time, selects func(*junctor.Key) bool) {
 	for n := range r.keys {
-		if k := &r.keys[n]; k.Tenant == tenant && k.RevokedAt.IsZero() && meant(k) {
+		if k := &r.keys[n]; k.Tenant == tenant && k.RevokedAt.IsZero() && selects(k) {
 			k.RevokedAt = at
 		}
 	}
 }
 
-// ListKeys lists a tenant's keys, oldest first, revoked and expired ones
-// included. What other processes changed is seen from then on, as after Reload.
+// ListKeys lists the keys of a tenant, oldest first, including revoked and expired ones.
+// It reloads first, so it also shows the changes of other replicas.
 func (i *Identity) ListKeys(ctx context.Context, tenant junctor.TenantID) ([]junctor.Key, error) {
 	if err := i.Reload(ctx); err != nil {
 		return nil, err
@@ -160,7 +165,7 @@ func (i *Identity) ListKeys(ctx context.Context, tenant junctor.TenantID) ([]jun
 		if k.Tenant != tenant {
 			continue
 		}
-		if last := s.used[ref{k.Tenant, k.ID}].last.Load(); last > 0 && time.UnixMicro(last).After(k.LastUsedAt) {
+		if last := s.keyUsage[tenantRef{k.Tenant, k.ID}].lastUsed.Load(); last > 0 && time.UnixMicro(last).After(k.LastUsedAt) {
 			k.LastUsedAt = time.UnixMicro(last).UTC()
 		}
 		k.Scopes = slices.Clone(k.Scopes)
@@ -169,66 +174,67 @@ func (i *Identity) ListKeys(ctx context.Context, tenant junctor.TenantID) ([]jun
 	return list, nil
 }
 
-// Manages says whether a principal may see, rotate and revoke a key of their
-// tenant: an admin every one; a person their own, and those of the agents they
-// made; a service those of services. Nobody manages a key that can do more than
-// they can.
+// Manages reports whether a principal may see, rotate and revoke a key of its tenant. An
+// admin manages every key. A user manages their own keys and those of the agents they
+// created. A service manages keys of services. No principal but an admin manages a key
+// with scopes that it does not have itself.
 func (i *Identity) Manages(p *junctor.Principal, k *junctor.Key) bool {
 	if p.Tenant != k.Tenant || p.Has(junctor.ScopeAdmin) {
 		return p.Tenant == k.Tenant
 	}
 	s := i.snapshot.Load()
-	h := s.holder(k)
+	h := s.keyPrincipal(k)
 	switch {
 	case h == nil || slices.ContainsFunc(h.Scopes, func(s junctor.Scope) bool { return !p.Has(s) }):
 		return false
 	case k.Agent != "":
-		return s.agentOf[ref{k.Tenant, k.Agent}].Owner == p.ID()
+		return s.agentsByName[tenantRef{k.Tenant, k.Agent}].Owner == p.ID()
 	}
 	return h.Issuer == p.Issuer && (k.User == "" || k.User == p.User)
 }
 
-// AgentOwner is who made an agent, as junctor.Agent has it; not_found when the
-// tenant has no such agent.
+// AgentOwner returns the owner of an agent in the form of junctor.Agent. The error is
+// not_found if the tenant has no such agent.
 func (i *Identity) AgentOwner(tenant junctor.TenantID, agent string) (string, error) {
-	a, ok := i.snapshot.Load().agentOf[ref{tenant, agent}]
+	a, ok := i.snapshot.Load().agentsByName[tenantRef{tenant, agent}]
 	if !ok {
 		return "", junctor.Errorf(junctor.CodeNotFound, "there is no agent %q; junctor agent ls lists them", agent)
 	}
 	return a.Owner, nil
 }
 
-// newKey makes a key and its token, and stores neither.
+// newKey makes a key and its token without storing either. It removes duplicate scopes.
 func newKey(tenant junctor.TenantID, name string, scopes []junctor.Scope, now time.Time) (junctor.Key, string) {
-	k := junctor.Key{ID: newID(), Tenant: tenant, Name: name, CreatedAt: stored(now)}
+	k := junctor.Key{ID: newID(), Tenant: tenant, Name: name, CreatedAt: toStoredTime(now)}
 	for _, s := range scopes {
 		if !slices.Contains(k.Scopes, s) {
 			k.Scopes = append(k.Scopes, s)
 		}
 	}
 	token := newToken(k.ID)
-	k.Prefix, k.Hash = prefixOf(token), hash(token)
+	k.Prefix, k.Hash = prefixOf(token), hashToken(token)
 	return k, token
 }
 
-// stored is a time as it comes back from the store, so that the answer to
-// whoever made a key says what will be listed later.
-func stored(t time.Time) time.Time {
+// toStoredTime rounds a time to the precision of the store, so that the response to a
+// creation equals what is listed later.
+func toStoredTime(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
 	return time.UnixMicro(t.UnixMicro()).UTC()
 }
 
-func checkName(name string) error {
+// checkKeyName returns an invalid error if name is not a valid name of a key.
+func checkKeyName(name string) error {
 	n := utf8.RuneCountInString(name)
 	switch {
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
 		return junctor.Errorf(junctor.CodeInvalid, "the name of a key is plain text without control characters")
-	case strings.TrimSpace(name) == "" || n > maxName:
-		return junctor.Errorf(junctor.CodeInvalid, "the name of a key has 1 to %d characters, not %d", maxName, n)
-	case name == adminName:
-		return junctor.Errorf(junctor.CodeInvalid, "the name %q is reserved: set JUNCTOR_ADMIN_KEY to change the admin key, or choose another name", adminName)
+	case strings.TrimSpace(name) == "" || n > maxKeyNameLength:
+		return junctor.Errorf(junctor.CodeInvalid, "the name of a key has 1 to %d characters, not %d", maxKeyNameLength, n)
+	case name == adminKeyName:
+		return junctor.Errorf(junctor.CodeInvalid, "the name %q is reserved: set JUNCTOR_ADMIN_KEY to change the admin key, or choose another name", adminKeyName)
 	}
 	return nil
 }

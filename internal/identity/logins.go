@@ -8,23 +8,24 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// LinkLife is how long a link to sign in with is good for.
+// LinkLife is how long a sign-in link is valid.
 const LinkLife = 15 * time.Minute
 
-// What a browser holds, and what a link holds, begin with these, so that who
-// finds one knows what it is.
+// Cookies and sign-in links begin with these prefixes, so that secret scanners
+// and people recognise a leaked one.
 const (
-	cookieMark = "jcs_"
-	linkMark   = "jcl_"
+	cookiePrefix = "jcs_"
+	linkPrefix   = "jcl_"
 )
 
-// refused is the answer to every sign-in that fails, whatever it was.
-func refused() error {
+// errSignInRefused is the error of every sign-in that fails. It is the same for all
+// causes, so that it does not reveal which names exist.
+func errSignInRefused() error {
 	return junctor.Errorf(junctor.CodeUnauthenticated, "this name and password do not go together")
 }
 
-// SetPassword gives a user, by id, a password, and ends their logins except the
-// one with that id, which may be "". An empty password takes it away.
+// SetPassword sets the password of a user, by id, and ends all logins of that user except
+// the one with the id except, which may be "". An empty password removes it.
 func (i *Identity) SetPassword(ctx context.Context, tenant junctor.TenantID, id, password, except string) error {
 	u, err := i.store.For(tenant).User(ctx, id)
 	if err != nil {
@@ -42,22 +43,23 @@ func (i *Identity) SetPassword(ctx context.Context, tenant junctor.TenantID, id,
 	if _, err := i.ChangeUser(ctx, tenant, id, func(u *junctor.User) error { u.Password = phc; return nil }); err != nil {
 		return err
 	}
-	return i.endLogins(context.WithoutCancel(ctx), tenant, id, except)
+	return i.revokeLoginsOf(context.WithoutCancel(ctx), tenant, id, except)
 }
 
-// SamePassword says whether it is the password of a user, by id.
+// SamePassword reports whether password is the password of a user, by id. A user without
+// a password has none that matches.
 func (i *Identity) SamePassword(ctx context.Context, tenant junctor.TenantID, id, password string) (bool, error) {
 	u, err := i.store.For(tenant).User(ctx, id)
 	if err != nil || u.Password == "" {
 		return false, err
 	}
-	return i.samePassword(ctx, u.Password, password)
+	return i.verifyPassword(ctx, u.Password, password)
 }
 
-// SignIn signs a user in by name and password, and gives what their browser is
-// to hold. The answer, and the time it takes, are the same for a wrong password
-// and for a user who does not exist, is disabled or has none. How often it may
-// be tried is not judged here.
+// SignIn signs a user in by name and password and returns the value of the browser's
+// cookie. The error and the time it takes are the same for a wrong password and for a
+// user that does not exist, is disabled or has no password. The caller must limit the
+// number of attempts.
 func (i *Identity) SignIn(ctx context.Context, tenant junctor.TenantID, name, password string) (cookie string, l junctor.Login, err error) {
 	u, err := i.store.For(tenant).UserByName(ctx, name)
 	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
@@ -65,38 +67,38 @@ func (i *Identity) SignIn(ctx context.Context, tenant junctor.TenantID, name, pa
 	}
 	phc, known := u.Password, true
 	if phc == "" || u.Disabled {
-		phc, known = i.nobody(), false
+		phc, known = i.decoyHash(), false
 	}
-	same, err := i.samePassword(ctx, phc, password)
+	same, err := i.verifyPassword(ctx, phc, password)
 	if err != nil {
 		return "", junctor.Login{}, err
 	}
 	if !same || !known {
-		return "", junctor.Login{}, refused()
+		return "", junctor.Login{}, errSignInRefused()
 	}
 	return i.CreateLogin(ctx, u.Tenant, u.ID, junctor.LoginPassword)
 }
 
-// CreateLogin signs a user in, by id, whom the caller has made sure of in the
-// way that how says, and gives what their browser is to hold.
+// CreateLogin signs a user in, by id, and returns the value of the browser's cookie. The
+// caller has authenticated the user in the way that how names.
 func (i *Identity) CreateLogin(ctx context.Context, tenant junctor.TenantID, user, how string) (cookie string, l junctor.Login, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if u, err := i.store.For(tenant).User(ctx, user); err != nil || u.Disabled {
-		return "", junctor.Login{}, refused()
+		return "", junctor.Login{}, errSignInRefused()
 	}
-	cookie, l = i.newLogin(cookieMark, junctor.LoginLife)
+	cookie, l = i.newLogin(cookiePrefix, junctor.LoginLife)
 	l.Tenant, l.User, l.How = tenant, user, how
 	if err := i.store.For(tenant).AddLogin(ctx, l); err != nil {
 		return "", junctor.Login{}, err
 	}
-	return cookie, l, i.signedIn(ctx, l)
+	return cookie, l, i.publishLogin(ctx, l)
 }
 
-// CreateLink makes a link that signs a user in, by id, once and soon. Whoever
-// has it is let in.
+// CreateLink creates a link that signs a user in, by id, once and within LinkLife. Anyone
+// who holds the link can use it.
 func (i *Identity) CreateLink(ctx context.Context, tenant junctor.TenantID, user string) (token string, expires time.Time, err error) {
-	token, l := i.newLogin(linkMark, LinkLife)
+	token, l := i.newLogin(linkPrefix, LinkLife)
 	l.Tenant, l.User, l.How = tenant, user, junctor.LoginLink
 	if err := i.store.For(tenant).AddLink(ctx, l); err != nil {
 		return "", time.Time{}, err
@@ -105,30 +107,32 @@ func (i *Identity) CreateLink(ctx context.Context, tenant junctor.TenantID, user
 	return token, l.ExpiresAt, nil
 }
 
-// UseLink signs in whom a link is for, and gives what their browser is to hold.
-// Of any number of callers one is let in; the others, and those with another
-// link that is not good, get not_found.
+// UseLink signs in the user of a link and returns the value of the browser's cookie. If
+// several callers use one link, exactly one of them is signed in. The others get
+// not_found, as do callers with an unknown or expired link.
 func (i *Identity) UseLink(ctx context.Context, token string) (cookie string, l junctor.Login, err error) {
-	if len(token) > maxToken {
+	if len(token) > maxTokenLength {
 		token = ""
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	cookie, l = i.newLogin(cookieMark, junctor.LoginLife)
-	if l, err = i.store.UseLink(ctx, hash(token), l, i.now()); err != nil {
+	cookie, l = i.newLogin(cookiePrefix, junctor.LoginLife)
+	if l, err = i.store.UseLink(ctx, hashToken(token), l, i.now()); err != nil {
 		return "", junctor.Login{}, err
 	}
-	return cookie, l, i.signedIn(ctx, l)
+	return cookie, l, i.publishLogin(ctx, l)
 }
 
-func (i *Identity) signedIn(ctx context.Context, l junctor.Login) error {
+// publishLogin logs a new login and makes it visible to the next check. The caller holds
+// i.mu.
+func (i *Identity) publishLogin(ctx context.Context, l junctor.Login) error {
 	i.log.LogAttrs(ctx, slog.LevelInfo, "user signed in", slog.String("tenant", string(l.Tenant)), slog.String("user", l.User),
 		slog.String("login", l.ID), slog.String("how", l.How))
-	return i.settle(ctx, func(r *rows) { r.logins = append(r.logins, l) })
+	return i.applyChange(ctx, func(r *rowSet) { r.logins = append(r.logins, l) })
 }
 
-// ListLogins lists a tenant's logins that are live, oldest first, or those of
-// one user, by id.
+// ListLogins lists the valid logins of a tenant, oldest first. If user is not empty, it
+// lists only the logins of that user, by id.
 func (i *Identity) ListLogins(ctx context.Context, tenant junctor.TenantID, user string) ([]junctor.Login, error) {
 	if err := i.Reload(ctx); err != nil {
 		return nil, err
@@ -139,7 +143,7 @@ func (i *Identity) ListLogins(ctx context.Context, tenant junctor.TenantID, user
 		if l.Tenant != tenant || user != "" && l.User != user {
 			continue
 		}
-		l.LastUsedAt = since(l.LastUsedAt, time.UnixMicro(s.entered[ref{l.Tenant, l.ID}].last.Load()).UTC())
+		l.LastUsedAt = laterOf(l.LastUsedAt, time.UnixMicro(s.loginUsage[tenantRef{l.Tenant, l.ID}].lastUsed.Load()).UTC())
 		if l.Live(i.now()) {
 			list = append(list, l)
 		}
@@ -147,8 +151,8 @@ func (i *Identity) ListLogins(ctx context.Context, tenant junctor.TenantID, user
 	return list, nil
 }
 
-// RevokeLogin ends a login. It opens nothing any more once RevokeLogin returns.
-// not_found when the tenant has no such login.
+// RevokeLogin ends a login. When it returns, its cookie no longer authenticates anyone.
+// The error is not_found if the tenant has no such login.
 func (i *Identity) RevokeLogin(ctx context.Context, tenant junctor.TenantID, id string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -156,23 +160,25 @@ func (i *Identity) RevokeLogin(ctx context.Context, tenant junctor.TenantID, id 
 		return err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "login ended", slog.String("tenant", string(tenant)), slog.String("login", id))
-	return i.settle(ctx, func(r *rows) { dropLogins(r, tenant, func(l *junctor.Login) bool { return l.ID == id }) })
+	return i.applyChange(ctx, func(r *rowSet) { removeLogins(r, tenant, func(l *junctor.Login) bool { return l.ID == id }) })
 }
 
-func (i *Identity) endLogins(ctx context.Context, tenant junctor.TenantID, user, except string) error {
+// revokeLoginsOf ends all logins of a user except the one with the id except.
+func (i *Identity) revokeLoginsOf(ctx context.Context, tenant junctor.TenantID, user, except string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err := i.store.For(tenant).RevokeLogins(ctx, user, except, i.now()); err != nil {
 		return err
 	}
-	return i.settle(ctx, func(r *rows) {
-		dropLogins(r, tenant, func(l *junctor.Login) bool { return l.User == user && l.ID != except })
+	return i.applyChange(ctx, func(r *rowSet) {
+		removeLogins(r, tenant, func(l *junctor.Login) bool { return l.User == user && l.ID != except })
 	})
 }
 
-// newLogin makes a login of nobody and the secret that it is found by.
+// newLogin makes a login without an owner, and the secret whose hash it is found by. mark
+// is the prefix of the secret.
 func (i *Identity) newLogin(mark string, life time.Duration) (string, junctor.Login) {
 	token := mark + newSecret()
 	now := i.now()
-	return token, junctor.Login{ID: newID(), Hash: hash(token), CreatedAt: stored(now), ExpiresAt: stored(now.Add(life))}
+	return token, junctor.Login{ID: newID(), Hash: hashToken(token), CreatedAt: toStoredTime(now), ExpiresAt: toStoredTime(now.Add(life))}
 }

@@ -8,63 +8,67 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Party is a user who comes with scopes of their own, as a token says them:
-// what they may do is some of what their role has at each moment.
+// Party is a user who acts with the scopes of a token. At each moment its scopes are
+// those of the token that the user's role still has. It is safe for concurrent use.
 type Party struct {
-	identity *Identity
-	user     ref
-	scopes   []junctor.Scope
-	most     []junctor.Scope
-	via      via
-	expires  time.Time
-	last     atomic.Pointer[standing]
+	identity  *Identity
+	user      tenantRef
+	scopes    []junctor.Scope // of the token
+	maxScopes []junctor.Scope // scopes that any token could carry
+	grant     clientGrant
+	expires   time.Time                     // when the token expires
+	resolved  atomic.Pointer[resolvedParty] // the principal as of the latest snapshot that was used
 }
 
-// via is the program that acts for a party, where one does.
-type via struct{ consent, client string }
+// clientGrant names the client program that acts for a user, and the consent of the user
+// to it. It is empty if no program acts.
+type clientGrant struct{ consent, client string }
 
-// standing is what a party was as of a snapshot; nil where it may not act.
-type standing struct {
-	of        uint64
-	principal *junctor.Principal
+// resolvedParty is a party's principal as of one snapshot. principal is nil if the user
+// may not act.
+type resolvedParty struct {
+	snapshotVersion uint64
+	principal       *junctor.Principal
 }
 
-// Party is the user u with the scopes of a token, until that expires. most is what
-// tokens can carry at all.
+// Party returns the user u with the scopes of a token until the token expires. most lists
+// the scopes that tokens can carry at all; the principal reports those that it lacks.
 func (i *Identity) Party(u junctor.User, scopes, most []junctor.Scope, expires time.Time) *Party {
-	return &Party{identity: i, user: ref{u.Tenant, u.ID}, scopes: scopes, most: most, expires: expires}
+	return &Party{identity: i, user: tenantRef{u.Tenant, u.ID}, scopes: scopes, maxScopes: most, expires: expires}
 }
 
-// Via makes it a program's token: for which consent, and whose program. It is called
-// before the party is used.
+// Via marks the token as one of a client program: under which consent, and which program.
+// Call it before the party is used.
 func (p *Party) Via(consent, client string) *Party {
-	p.via = via{consent, client}
+	p.grant = clientGrant{consent, client}
 	return p
 }
 
-// Principal is the party at this moment. It is shared: callers must not change
-// it. Denied once the user is gone or switched off.
+// Principal returns the party as a principal at this moment. The principal is shared:
+// callers must not change it. The error is denied after the user was deleted or disabled.
 func (p *Party) Principal() (*junctor.Principal, error) {
 	s := p.identity.snapshot.Load()
-	last := p.last.Load()
-	if last == nil || last.of != s.number {
-		last = &standing{s.number, p.as(s)}
-		p.last.Store(last)
+	last := p.resolved.Load()
+	if last == nil || last.snapshotVersion != s.version {
+		last = &resolvedParty{s.version, p.resolveIn(s)}
+		p.resolved.Store(last)
 	}
 	if last.principal == nil {
-		return nil, switchedOff()
+		return nil, errUserDisabled()
 	}
 	return last.principal, nil
 }
 
-func (p *Party) as(s *snapshot) *junctor.Principal {
-	u := s.userOf[p.user]
+// resolveIn returns the principal of the party in a snapshot, or nil if the user may not
+// act.
+func (p *Party) resolveIn(s *snapshot) *junctor.Principal {
+	u := s.usersByID[p.user]
 	if u == nil || u.Disabled {
 		return nil
 	}
-	who := person(u)
+	who := userPrincipal(u)
 	who.Scopes = u.Role.Cut(p.scopes)
-	who.Consent, who.Client, who.Expires = p.via.consent, p.via.client, p.expires
-	who.Could = slices.DeleteFunc(u.Role.Cut(p.most), who.Has)
+	who.Consent, who.Client, who.Expires = p.grant.consent, p.grant.client, p.expires
+	who.Could = slices.DeleteFunc(u.Role.Cut(p.maxScopes), who.Has)
 	return who
 }

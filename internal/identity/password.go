@@ -14,53 +14,54 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// cost is what hashing a password takes.
-type cost struct {
+// hashCost is the argon2id parameters of a password hash.
+type hashCost struct {
 	memory uint32 // KiB
 	passes uint32
 	lanes  uint8
 }
 
-// commonCost is 19 MiB and two passes, the least that OWASP recommends for
-// argon2id. What is stored says what it was made with, so that it may change.
-func commonCost() cost { return cost{19 * 1024, 2, 1} }
+// defaultHashCost is 19 MiB and two passes, the minimum that OWASP recommends for
+// argon2id. Stored hashes carry their own parameters, so the default may change.
+func defaultHashCost() hashCost { return hashCost{19 * 1024, 2, 1} }
 
 const (
 	saltLength = 16
 	hashLength = 32
 )
 
-// What a stored hash may ask for, so that a row somebody wrote by hand takes
-// neither all memory nor for ever.
+// Upper bounds for the parameters of a stored hash. They keep a row that was
+// edited by hand from taking all memory or an unbounded time.
 const (
-	mostMemory = 1 << 20 // KiB
-	mostTime   = 20
+	maxHashMemory = 1 << 20 // KiB
+	maxHashPasses = 20
 )
 
-// maxHashing is how many passwords are hashed at a time: the memory for more
-// than a few is better spent on calls.
-const maxHashing = 2
+// maxConcurrentHashes is how many passwords are hashed at a time. More would take memory
+// from calls, and would let sign-in attempts exhaust it.
+const maxConcurrentHashes = 2
 
-// How long a password may be. Length counts, and nothing else is asked for.
+// The length of a password. There is no rule about its characters.
 const (
 	minPassword = 12   // characters
 	maxPassword = 1024 // bytes
 )
 
-// nobody is a hash of the common cost that no password is known to have:
-// checking a password of a user who does not exist takes as long as that of one
-// who does.
-func (i *Identity) nobody() string {
-	return i.cost.phc(make([]byte, saltLength), make([]byte, hashLength))
+// decoyHash returns a hash of the default cost that matches no known password. Checking a
+// password against it takes as long as for a real user, so that the time of a sign-in
+// does not reveal whether a name exists.
+func (i *Identity) decoyHash() string {
+	return i.passwordCost.encodePHC(make([]byte, saltLength), make([]byte, hashLength))
 }
 
-// phc is how a hash is stored.
-func (c cost) phc(salt, sum []byte) string {
+// encodePHC returns a hash in the PHC string format, in which it is stored.
+func (c hashCost) encodePHC(salt, sum []byte) string {
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.passes, c.lanes, b64.EncodeToString(salt), b64.EncodeToString(sum))
 }
 
-// checkPassword refuses what is no password for this user, without repeating it.
+// checkPassword returns an invalid error if password is not acceptable for the user. The
+// error does not repeat the password.
 func checkPassword(name, password string) error {
 	n := utf8.RuneCountInString(password)
 	switch {
@@ -74,28 +75,29 @@ func checkPassword(name, password string) error {
 	return nil
 }
 
-// hashPassword gives a password's hash in PHC form.
+// hashPassword returns the hash of a password in PHC format. It may wait for a free slot.
 func (i *Identity) hashPassword(ctx context.Context, password string) (string, error) {
-	done, err := i.turn(ctx)
+	done, err := i.acquireHashSlot(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer done()
 	salt := make([]byte, saltLength)
 	_, _ = rand.Read(salt) // never fails
-	return i.cost.phc(salt, argon2.IDKey([]byte(password), salt, i.cost.passes, i.cost.memory, i.cost.lanes, hashLength)), nil
+	return i.passwordCost.encodePHC(salt, argon2.IDKey([]byte(password), salt, i.passwordCost.passes, i.passwordCost.memory, i.passwordCost.lanes, hashLength)), nil
 }
 
-// samePassword says whether a hash in PHC form is the password's.
-func (i *Identity) samePassword(ctx context.Context, phc, password string) (bool, error) {
+// verifyPassword reports whether a hash in PHC format is that of the password. It may
+// wait for a free slot. It returns an internal error if the hash is malformed.
+func (i *Identity) verifyPassword(ctx context.Context, phc, password string) (bool, error) {
 	if len(password) > maxPassword {
 		return false, nil
 	}
-	c, salt, sum, err := readPHC(phc)
+	c, salt, sum, err := parsePHC(phc)
 	if err != nil {
 		return false, err
 	}
-	done, err := i.turn(ctx)
+	done, err := i.acquireHashSlot(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -104,29 +106,31 @@ func (i *Identity) samePassword(ctx context.Context, phc, password string) (bool
 	return subtle.ConstantTimeCompare(got, sum) == 1, nil
 }
 
-func readPHC(phc string) (c cost, salt, sum []byte, err error) {
+// parsePHC reads a hash in PHC format. It refuses parameters above our bounds.
+func parsePHC(phc string) (c hashCost, salt, sum []byte, err error) {
 	var version int
 	parts := strings.Split(phc, "$")
 	fault := junctor.Errorf(junctor.CodeInternal, "a stored password cannot be read: set a new one with junctor user password")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" {
-		return cost{}, nil, nil, fault
+		return hashCost{}, nil, nil, fault
 	}
 	_, err1 := fmt.Sscanf(parts[2], "v=%d", &version)
 	_, err2 := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &c.memory, &c.passes, &c.lanes)
 	salt, err3 := base64.RawStdEncoding.DecodeString(parts[4])
 	sum, err4 := base64.RawStdEncoding.DecodeString(parts[5])
 	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || version != argon2.Version || len(sum) != hashLength ||
-		c.memory > mostMemory || c.passes == 0 || c.passes > mostTime || c.lanes == 0 {
-		return cost{}, nil, nil, fault
+		c.memory > maxHashMemory || c.passes == 0 || c.passes > maxHashPasses || c.lanes == 0 {
+		return hashCost{}, nil, nil, fault
 	}
 	return c, salt, sum, nil
 }
 
-// turn waits until a password may be hashed; done ends it.
-func (i *Identity) turn(ctx context.Context) (done func(), err error) {
+// acquireHashSlot waits until a password may be hashed. The caller must call done
+// afterwards.
+func (i *Identity) acquireHashSlot(ctx context.Context) (done func(), err error) {
 	select {
-	case i.hashing <- struct{}{}:
-		return func() { <-i.hashing }, nil
+	case i.hashSlots <- struct{}{}:
+		return func() { <-i.hashSlots }, nil
 	case <-ctx.Done():
 		return nil, junctor.AsError(ctx.Err())
 	}

@@ -10,53 +10,58 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
-// rows is what a snapshot is made of: all tenants' rows.
-type rows struct {
+// rowSet is the rows of all tenants that a snapshot is built from.
+type rowSet struct {
 	keys   []junctor.Key
 	users  []junctor.User
 	agents []store.KeyAgent
-	logins []junctor.Login // those that were not revoked and had not expired
+	logins []junctor.Login // neither revoked nor expired when they were read
 }
 
-func (r rows) clone() rows {
-	return rows{slices.Clone(r.keys), slices.Clone(r.users), slices.Clone(r.agents), slices.Clone(r.logins)}
+// clone copies the lists, so that a change of the copy leaves published rows alone.
+func (r rowSet) clone() rowSet {
+	return rowSet{slices.Clone(r.keys), slices.Clone(r.users), slices.Clone(r.agents), slices.Clone(r.logins)}
 }
 
-// snapshot is who is who at one moment. It is never changed, only replaced.
+// snapshot is all credentials and their owners at one moment. It is immutable; a change
+// publishes a new one.
 type snapshot struct {
-	rows
-	number  uint64              // one more than that of the former
-	byHash  map[[32]byte]*entry // of keys that were not revoked and whose owner may act; expiry is judged at use
-	cookies map[[32]byte]*entry // of logins, likewise
-	stands  map[ref]*entry      // the same by the ids of keys and logins
-	agentOf map[ref]store.KeyAgent
-	userOf  map[ref]*junctor.User
-	used    map[ref]*usage // of all keys
-	entered map[ref]*usage // of all logins
+	rowSet
+	version uint64 // counts snapshots; lets a Party notice a change
+	// keysByHash holds the keys that are not revoked and whose owner may act, by token
+	// hash, including former tokens in their grace period. Expiry is checked at use.
+	keysByHash      map[[32]byte]*credentialEntry
+	loginsByHash    map[[32]byte]*credentialEntry  // likewise for logins, by the hash of the cookie
+	credentialsByID map[tenantRef]*credentialEntry // the same entries by the ids of keys and logins
+	agentsByName    map[tenantRef]store.KeyAgent
+	usersByID       map[tenantRef]*junctor.User
+	keyUsage        map[tenantRef]*usage // of all keys
+	loginUsage      map[tenantRef]*usage // of all logins
 }
 
-// ref names something that a tenant has.
-type ref struct {
+// tenantRef names a row of a tenant by its id or name.
+type tenantRef struct {
 	tenant junctor.TenantID
 	id     string
 }
 
-// entry is what a check needs of one credential.
-type entry struct {
+// credentialEntry is the part of a credential that a check needs.
+type credentialEntry struct {
 	principal *junctor.Principal // shared by all requests
 	expires   time.Time          // zero: never
 	usage     *usage
 }
 
-// usage is when a credential was last used. It outlives snapshots: a check that
-// still runs on the former one counts too.
+// usage is the time of a credential's last use. It outlives snapshots: a check that still
+// runs on an older snapshot updates the same value.
 type usage struct {
-	last    atomic.Int64 // microseconds since 1970; 0: not since the start
-	flushed atomic.Int64 // the value of last that is stored
+	lastUsed       atomic.Int64 // microseconds since 1970; 0 if not used since the start
+	storedLastUsed atomic.Int64 // the value of lastUsed that is stored
 }
 
-// keep gives the usage that a former snapshot had of r, or a new one.
-func keep(former, now map[ref]*usage, r ref) *usage {
+// keepUsage returns the usage that the former snapshot has for r, or a new one, and
+// enters it into the map of the new snapshot.
+func keepUsage(former, now map[tenantRef]*usage, r tenantRef) *usage {
 	u := former[r]
 	if u == nil {
 		u = new(usage)
@@ -65,62 +70,65 @@ func keep(former, now map[ref]*usage, r ref) *usage {
 	return u
 }
 
-// build makes a snapshot of rows, which it owns from then on.
-func build(r rows, former *snapshot) *snapshot {
+// buildSnapshot makes a snapshot from r, which it then owns. It takes the usage times
+// over from the former snapshot, which may be nil.
+func buildSnapshot(r rowSet, former *snapshot) *snapshot {
 	if former == nil {
 		former = &snapshot{}
 	}
 	s := &snapshot{
-		rows: r, number: former.number + 1, byHash: make(map[[32]byte]*entry, len(r.keys)), cookies: make(map[[32]byte]*entry, len(r.logins)),
-		agentOf: make(map[ref]store.KeyAgent, len(r.agents)), userOf: make(map[ref]*junctor.User, len(r.users)),
-		used: make(map[ref]*usage, len(r.keys)), entered: make(map[ref]*usage, len(r.logins)),
-		stands: make(map[ref]*entry, len(r.keys)+len(r.logins)),
+		rowSet: r, version: former.version + 1, keysByHash: make(map[[32]byte]*credentialEntry, len(r.keys)), loginsByHash: make(map[[32]byte]*credentialEntry, len(r.logins)),
+		agentsByName: make(map[tenantRef]store.KeyAgent, len(r.agents)), usersByID: make(map[tenantRef]*junctor.User, len(r.users)),
+		keyUsage: make(map[tenantRef]*usage, len(r.keys)), loginUsage: make(map[tenantRef]*usage, len(r.logins)),
+		credentialsByID: make(map[tenantRef]*credentialEntry, len(r.keys)+len(r.logins)),
 	}
 	for n := range r.users {
-		s.userOf[ref{r.users[n].Tenant, r.users[n].ID}] = &r.users[n]
+		s.usersByID[tenantRef{r.users[n].Tenant, r.users[n].ID}] = &r.users[n]
 	}
 	for _, a := range r.agents {
-		s.agentOf[ref{a.Tenant, a.Name}] = a
+		s.agentsByName[tenantRef{a.Tenant, a.Name}] = a
 	}
 	for n := range r.keys {
 		k := &r.keys[n]
-		u := keep(former.used, s.used, ref{k.Tenant, k.ID})
-		p := s.holder(k)
+		u := keepUsage(former.keyUsage, s.keyUsage, tenantRef{k.Tenant, k.ID})
+		p := s.keyPrincipal(k)
 		if p == nil || !k.RevokedAt.IsZero() {
 			continue
 		}
 		p.Expires = k.ExpiresAt
-		s.byHash[k.Hash] = &entry{p, k.ExpiresAt, u}
-		s.stands[ref{k.Tenant, k.ID}] = s.byHash[k.Hash]
+		s.keysByHash[k.Hash] = &credentialEntry{p, k.ExpiresAt, u}
+		s.credentialsByID[tenantRef{k.Tenant, k.ID}] = s.keysByHash[k.Hash]
+		// After a rotation the former token works until its grace period ends, but
+		// not longer than the key itself.
 		if until := k.FormerUntil; !until.IsZero() {
 			if !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(until) {
 				until = k.ExpiresAt
 			}
 			before := *p
 			before.Expires = until
-			s.byHash[k.Former] = &entry{&before, until, u}
+			s.keysByHash[k.Former] = &credentialEntry{&before, until, u}
 		}
 	}
 	for n := range r.logins {
-		s.enter(&r.logins[n], former)
+		s.addLogin(&r.logins[n], former)
 	}
 	return s
 }
 
-// holder is who shows a key: the agent or user whose it is, whichever of their
-// keys it be, or the service that the key itself is. nil where its owner is
-// gone or disabled, or the user whom an agent acts for is.
-func (s *snapshot) holder(k *junctor.Key) *junctor.Principal {
+// keyPrincipal returns the principal that a key authenticates: its agent or user, or the
+// service that the key itself is. It returns nil if the owner is deleted or disabled, or
+// if the user for whom an agent acts is disabled.
+func (s *snapshot) keyPrincipal(k *junctor.Key) *junctor.Principal {
 	switch {
 	case k.Agent != "":
-		a, ok := s.agentOf[ref{k.Tenant, k.Agent}]
+		a, ok := s.agentsByName[tenantRef{k.Tenant, k.Agent}]
 		if !ok || a.Disabled {
 			return nil
 		}
-		// It acts for the person who made it, as long as they may act.
+		// An agent acts for the user who created it, while that user may act.
 		var u *junctor.User
 		if id, ok := strings.CutPrefix(a.Owner, junctor.UserOwner("")); ok {
-			u = s.userOf[ref{k.Tenant, id}]
+			u = s.usersByID[tenantRef{k.Tenant, id}]
 		}
 		if u != nil && u.Disabled {
 			return nil
@@ -136,35 +144,36 @@ func (s *snapshot) holder(k *junctor.Key) *junctor.Principal {
 		}
 		return p
 	case k.User != "":
-		u := s.userOf[ref{k.Tenant, k.User}]
+		u := s.usersByID[tenantRef{k.Tenant, k.User}]
 		if u == nil || u.Disabled {
 			return nil
 		}
-		p := person(u)
+		p := userPrincipal(u)
 		p.Key, p.Scopes = k.ID, u.Role.Cut(k.Scopes)
 		return p
 	}
 	return &junctor.Principal{Tenant: k.Tenant, Issuer: junctor.IssuerKey, Subject: k.ID, Name: k.Name, Scopes: slices.Clone(k.Scopes), Key: k.ID}
 }
 
-// person is a user as a principal, with all that their role has.
-func person(u *junctor.User) *junctor.Principal {
+// userPrincipal returns a user as a principal with all scopes of the role.
+func userPrincipal(u *junctor.User) *junctor.Principal {
 	return &junctor.Principal{Tenant: u.Tenant, Issuer: junctor.IssuerUser, Subject: u.ID, Name: u.Name, User: u.ID, Scopes: u.Role.Scopes()}
 }
 
-func (s *snapshot) enter(l *junctor.Login, former *snapshot) {
-	usage := keep(former.entered, s.entered, ref{l.Tenant, l.ID})
-	// It may have been used elsewhere since.
-	if at := max(l.CreatedAt.UnixMicro(), l.LastUsedAt.UnixMicro()); at > usage.last.Load() {
-		usage.last.Store(at)
-		usage.flushed.Store(at)
+// addLogin enters a login into the snapshot, unless its user may not act.
+func (s *snapshot) addLogin(l *junctor.Login, former *snapshot) {
+	usage := keepUsage(former.loginUsage, s.loginUsage, tenantRef{l.Tenant, l.ID})
+	// Another replica may have used and stored it since.
+	if at := max(l.CreatedAt.UnixMicro(), l.LastUsedAt.UnixMicro()); at > usage.lastUsed.Load() {
+		usage.lastUsed.Store(at)
+		usage.storedLastUsed.Store(at)
 	}
-	u := s.userOf[ref{l.Tenant, l.User}]
+	u := s.usersByID[tenantRef{l.Tenant, l.User}]
 	if u == nil || u.Disabled || !l.RevokedAt.IsZero() {
 		return
 	}
-	p := person(u)
+	p := userPrincipal(u)
 	p.Login = l.ID
-	s.cookies[l.Hash] = &entry{p, l.ExpiresAt, usage}
-	s.stands[ref{l.Tenant, l.ID}] = s.cookies[l.Hash]
+	s.loginsByHash[l.Hash] = &credentialEntry{p, l.ExpiresAt, usage}
+	s.credentialsByID[tenantRef{l.Tenant, l.ID}] = s.loginsByHash[l.Hash]
 }

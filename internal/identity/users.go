@@ -11,8 +11,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// NewUser says what user is wanted. Sources and Tier have defaults: both, and
-// free.
+// NewUser describes a user to create. Sources and Tier default to both and free.
 type NewUser struct {
 	Name    string
 	Role    junctor.UserRole
@@ -20,12 +19,11 @@ type NewUser struct {
 	Tier    string
 }
 
-// CreateUser makes a user, who cannot sign in until they have a password, a
-// link or an identity provider that vouches for them. Errors: invalid for a bad
-// name, role or choice, conflict where the name is taken, not_found for an
-// unknown tenant.
+// CreateUser creates a user. The user cannot sign in until they have a password, a
+// sign-in link or an identity provider. Errors: invalid for a bad name, role or setting;
+// conflict if the name is taken; not_found for an unknown tenant.
 func (i *Identity) CreateUser(ctx context.Context, tenant junctor.TenantID, n NewUser) (junctor.User, error) {
-	now := stored(i.now())
+	now := toStoredTime(i.now())
 	u := junctor.User{
 		ID: newID(), Tenant: tenant, Name: n.Name, Role: n.Role, CreatedAt: now, UpdatedAt: now,
 		Sources: cmp.Or(n.Sources, junctor.SourcesBoth), Tier: cmp.Or(n.Tier, junctor.TierFree),
@@ -36,15 +34,15 @@ func (i *Identity) CreateUser(ctx context.Context, tenant junctor.TenantID, n Ne
 		return junctor.User{}, err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "user created", slog.String("tenant", string(tenant)), slog.String("user", u.ID), slog.String("role", string(u.Role)))
-	return u, i.settle(ctx, func(r *rows) { r.users = append(r.users, u) })
+	return u, i.applyChange(ctx, func(r *rowSet) { r.users = append(r.users, u) })
 }
 
-// ListUsers lists a tenant's users by name.
+// ListUsers lists the users of a tenant by name.
 func (i *Identity) ListUsers(ctx context.Context, tenant junctor.TenantID) ([]junctor.User, error) {
 	return i.store.For(tenant).Users(ctx)
 }
 
-// User gives one user by id or by name; an id wins. not_found when the tenant
+// User returns a user by id or by name; an id wins. The error is not_found if the tenant
 // has none.
 func (i *Identity) User(ctx context.Context, tenant junctor.TenantID, who string) (junctor.User, error) {
 	u, err := i.store.For(tenant).User(ctx, who)
@@ -54,8 +52,9 @@ func (i *Identity) User(ctx context.Context, tenant junctor.TenantID, who string
 	return u, err
 }
 
-// ChangeUser changes what change changes of a user, by id. A user that becomes
-// disabled is signed out. Nobody sees the former user once it returns.
+// ChangeUser applies change to a user, by id, and stores the result. It returns the error
+// of change unchanged. A user that becomes disabled is signed out. When it returns, no
+// check sees the former user. change must not call back into the Identity.
 func (i *Identity) ChangeUser(ctx context.Context, tenant junctor.TenantID, id string, change func(*junctor.User) error) (junctor.User, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -80,88 +79,89 @@ func (i *Identity) ChangeUser(ctx context.Context, tenant junctor.TenantID, id s
 	if next.Disabled {
 		err = rows.RevokeLogins(context.WithoutCancel(ctx), next.ID, "", i.now())
 	}
-	return next, errors.Join(err, i.settleUser(ctx, next))
+	return next, errors.Join(err, i.applyUserChange(ctx, next))
 }
 
-// settleUser is settle after a change of one user.
-func (i *Identity) settleUser(ctx context.Context, u junctor.User) error {
-	return i.settle(ctx, func(r *rows) {
+// applyUserChange is applyChange for a change of one user. The caller holds i.mu.
+func (i *Identity) applyUserChange(ctx context.Context, u junctor.User) error {
+	return i.applyChange(ctx, func(r *rowSet) {
 		if n := slices.IndexFunc(r.users, func(o junctor.User) bool { return o.Tenant == u.Tenant && o.ID == u.ID }); n >= 0 {
 			r.users[n] = u
 		}
 	})
 }
 
-// DeleteUser deletes a user by id: their keys and logins open nothing any more
-// once it returns, and the secrets that are theirs are gone. not_found when the
-// tenant has none.
+// DeleteUser deletes a user by id, with the secrets of that user. When it returns, the
+// user's keys and logins no longer authenticate anyone. The error is not_found if the
+// tenant has no such user.
 func (i *Identity) DeleteUser(ctx context.Context, tenant junctor.TenantID, id string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	now := stored(i.now())
+	now := toStoredTime(i.now())
 	if err := i.store.For(tenant).DeleteUser(ctx, id, now); err != nil {
 		return err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "user deleted", slog.String("tenant", string(tenant)), slog.String("user", id))
-	return i.settle(ctx, func(r *rows) {
-		revokeKeys(r, tenant, now, func(k *junctor.Key) bool { return k.User == id })
+	return i.applyChange(ctx, func(r *rowSet) {
+		markKeysRevoked(r, tenant, now, func(k *junctor.Key) bool { return k.User == id })
 		r.users = slices.DeleteFunc(r.users, func(u junctor.User) bool { return u.Tenant == tenant && u.ID == id })
-		dropLogins(r, tenant, func(l *junctor.Login) bool { return l.User == id })
+		removeLogins(r, tenant, func(l *junctor.Login) bool { return l.User == id })
 	})
 }
 
-// LinkedUser gives the user that a party of an identity provider is; not_found
-// when it is nobody here.
+// LinkedUser returns the user that is linked to a subject of an identity provider. The
+// error is not_found if there is none.
 func (i *Identity) LinkedUser(ctx context.Context, issuer, subject string) (junctor.User, error) {
 	return i.store.LinkedUser(ctx, issuer, subject)
 }
 
-// UserByName gives one user by name alone; not_found when the tenant has none.
+// UserByName returns a user by name only. The error is not_found if the tenant has none.
 func (i *Identity) UserByName(ctx context.Context, tenant junctor.TenantID, name string) (junctor.User, error) {
 	return i.store.For(tenant).UserByName(ctx, name)
 }
 
-// Linked says whether a user, by id, is some party of an identity provider.
+// Linked reports whether a user, by id, is linked to any subject of an identity provider.
 func (i *Identity) Linked(ctx context.Context, tenant junctor.TenantID, id, issuer string) (bool, error) {
 	return i.store.For(tenant).UserLinked(ctx, id, issuer)
 }
 
-// LinkUser notes that a user is a party of an identity provider. Conflict when
-// the party is somebody already.
+// LinkUser links a user to a subject of an identity provider. The error is conflict if
+// the subject is linked already.
 func (i *Identity) LinkUser(ctx context.Context, tenant junctor.TenantID, id, issuer, subject string) error {
 	return i.store.For(tenant).LinkUser(ctx, id, issuer, subject, i.now())
 }
 
-// CreateTenant makes a tenant and its admin key, whose token is given this one
-// time. Errors: invalid for a bad id, conflict where it is taken.
+// CreateTenant creates a tenant and its admin key. The token of the key can never be read
+// again. Errors: invalid for a bad id; conflict if the id is taken.
 func (i *Identity) CreateTenant(ctx context.Context, id junctor.TenantID, name string) (junctor.Tenant, junctor.Key, string, error) {
 	now := i.now()
-	t := junctor.Tenant{ID: id, Name: cmp.Or(name, string(id)), CreatedAt: stored(now)}
-	k, token := newKey(id, adminName, []junctor.Scope{junctor.ScopeAdmin}, now)
+	t := junctor.Tenant{ID: id, Name: cmp.Or(name, string(id)), CreatedAt: toStoredTime(now)}
+	k, token := newKey(id, adminKeyName, []junctor.Scope{junctor.ScopeAdmin}, now)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err := i.store.CreateTenant(ctx, t, k); err != nil {
 		return junctor.Tenant{}, junctor.Key{}, "", err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "tenant created", slog.String("tenant", string(id)))
-	return t, k, token, i.settle(ctx, func(r *rows) { r.keys = append(r.keys, k) })
+	return t, k, token, i.applyChange(ctx, func(r *rowSet) { r.keys = append(r.keys, k) })
 }
 
-// ReplaceAdminKey gives a tenant other than the default one a new admin key in
-// place of the one it had, for when that was lost. It keeps its id.
+// ReplaceAdminKey gives the admin key of a tenant a new token, for when the old one was
+// lost. The key keeps its id. It is not for the default tenant, whose key is set in other
+// ways.
 func (i *Identity) ReplaceAdminKey(ctx context.Context, tenant junctor.TenantID) (junctor.Key, string, error) {
 	if tenant == junctor.DefaultTenant {
 		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the admin key of this tenant is replaced by JUNCTOR_ADMIN_KEY, or by junctor key rotate")
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	k, token := newKey(tenant, adminName, []junctor.Scope{junctor.ScopeAdmin}, i.now())
+	k, token := newKey(tenant, adminKeyName, []junctor.Scope{junctor.ScopeAdmin}, i.now())
 	k, err := i.store.For(tenant).ReplaceAdmin(ctx, k)
 	if err != nil {
 		return junctor.Key{}, "", err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "admin key replaced", slog.String("tenant", string(tenant)), slog.String("key", k.ID))
-	return k, token, i.settle(ctx, nil)
+	return k, token, i.applyChange(ctx, nil)
 }
 
 // ListTenants lists all tenants by id.
@@ -169,12 +169,13 @@ func (i *Identity) ListTenants(ctx context.Context) ([]junctor.Tenant, error) {
 	return i.store.Tenants(ctx)
 }
 
-func dropLogins(r *rows, tenant junctor.TenantID, meant func(*junctor.Login) bool) {
-	r.logins = slices.DeleteFunc(r.logins, func(l junctor.Login) bool { return l.Tenant == tenant && meant(&l) })
+// removeLogins removes the logins of a tenant for which selects returns true.
+func removeLogins(r *rowSet, tenant junctor.TenantID, selects func(*junctor.Login) bool) {
+	r.logins = slices.DeleteFunc(r.logins, func(l junctor.Login) bool { return l.Tenant == tenant && selects(&l) })
 }
 
-// since is the later of two times.
-func since(a, b time.Time) time.Time {
+// laterOf returns the later of two times.
+func laterOf(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -11,50 +11,53 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Book knows the limits of everybody, and what they have used of them. A check
-// reads an immutable page; a change of a tenant's people or policy makes a new
-// one, and what was used stays.
+// Book holds the limits of all tenants and the accounts that count against them. Enter
+// reads an immutable copy of the limits without a lock. Set replaces the limits of one
+// tenant; the accounts stay, so that a change of policy forgives nothing.
 type Book struct {
-	pool     Pool // nil: this replica counts for itself
-	mu       sync.Mutex
-	accounts map[party]*Account
-	pages    atomic.Pointer[map[junctor.TenantID]*page]
+	pool     Pool       // counts shared with other replicas; nil if this replica counts alone
+	mu       sync.Mutex // guards accounts, and orders the writers of limits
+	accounts map[accountKey]*Account
+	limits   atomic.Pointer[map[junctor.TenantID]*tenantLimits] // by tenant; replaced as a whole, never changed
 }
 
-// party names an account.
-type party struct {
+// accountKey names an account.
+type accountKey struct {
 	tenant junctor.TenantID
-	who    string // whoAgent, whoUser or whoTool
+	kind   string // kindAgent, kindUser or kindTool
 	name   string
 }
 
 const (
-	whoAgent = "agent"
-	whoUser  = "user"
-	whoTool  = "tool"
+	// The kinds of accounts. They are part of stored day counts and of pool keys.
+	kindAgent = "agent"
+	kindUser  = "user"
+	kindTool  = "tool"
 )
 
-// page is a tenant's limits at one moment.
-type page struct {
-	agents map[string][]Bound // the agent's own, and its owner's where that is a user
-	users  map[string][]Bound
-	tools  map[tool]Bound
+// tenantLimits is the limits of one tenant at one moment. It is immutable.
+type tenantLimits struct {
+	agents map[string][]Bound // by name: the agent's own, and those of its owner if that is a user
+	users  map[string][]Bound // by id
+	tools  map[toolKey]Bound
 }
 
-type tool struct{ server, name string }
+// toolKey names a tool by its server's id and its own name.
+type toolKey struct{ server, name string }
 
-// NewBook makes a book without limits. pool is what replicas share; nil where
-// there is but one.
+// NewBook makes a Book without limits. pool holds the counts that replicas share; it is
+// nil if there is only one replica.
 func NewBook(pool Pool) *Book {
-	b := &Book{pool: pool, accounts: map[party]*Account{}}
-	b.pages.Store(&map[junctor.TenantID]*page{})
+	b := &Book{pool: pool, accounts: map[accountKey]*Account{}}
+	b.limits.Store(&map[junctor.TenantID]*tenantLimits{})
 	return b
 }
 
-// Enter counts a call of a tool (or of what else a server has) by p against the
-// limits of its agent, its user and the tool. Errors as for the function Enter.
+// Enter counts one call of p against the limits of its agent, its user and the tool.
+// server and name identify the tool, or another item of the server. The caller must call
+// Leave on the Pass when the call has ended. Errors are those of the function Enter.
 func (b *Book) Enter(ctx context.Context, p *junctor.Principal, server, name string, now time.Time) (Pass, error) {
-	pg := (*b.pages.Load())[p.Tenant]
+	pg := (*b.limits.Load())[p.Tenant]
 	if pg == nil {
 		return Pass{}, nil
 	}
@@ -65,7 +68,7 @@ func (b *Book) Enter(ctx context.Context, p *junctor.Principal, server, name str
 	} else if p.User != "" {
 		bounds = append(bounds, pg.users[p.User]...)
 	}
-	if t, ok := pg.tools[tool{server, name}]; ok {
+	if t, ok := pg.tools[toolKey{server, name}]; ok {
 		bounds = append(bounds, t)
 	}
 	if len(bounds) == 0 {
@@ -74,39 +77,41 @@ func (b *Book) Enter(ctx context.Context, p *junctor.Principal, server, name str
 	return Enter(ctx, bounds, now)
 }
 
-// Set puts a tenant's policy and people in place of what they were.
+// Set replaces the limits of a tenant by those that follow from its policy, users and
+// agents. Parties without limits get no account.
 func (b *Book) Set(tenant junctor.TenantID, policy *junctor.LimitPolicy, users []junctor.User, agents []junctor.Agent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	pg := &page{agents: map[string][]Bound{}, users: map[string][]Bound{}, tools: map[tool]Bound{}}
+	pg := &tenantLimits{agents: map[string][]Bound{}, users: map[string][]Bound{}, tools: map[toolKey]Bound{}}
 	tiers := map[string]string{}
 	for _, u := range users {
 		tiers[u.ID] = u.Tier
 		if l, ok := policy.Tier(u.Tier); ok && l != (junctor.Limits{}) {
-			pg.users[u.ID] = []Bound{b.bound(party{tenant, whoUser, u.ID}, l)}
+			pg.users[u.ID] = []Bound{b.newBound(accountKey{tenant, kindUser, u.ID}, l)}
 		}
 	}
 	for i := range agents {
 		a := &agents[i]
 		owner := a.OwnerUser()
-		l, ok := agentLimits(policy, a, tiers[owner])
+		l, ok := resolveAgentLimits(policy, a, tiers[owner])
 		if ok && l != (junctor.Limits{}) {
-			pg.agents[a.Name] = append(pg.agents[a.Name], b.bound(party{tenant, whoAgent, a.Name}, l))
+			pg.agents[a.Name] = append(pg.agents[a.Name], b.newBound(accountKey{tenant, kindAgent, a.Name}, l))
 		}
 		pg.agents[a.Name] = append(pg.agents[a.Name], pg.users[owner]...)
 	}
 	for text, l := range policy.Tools {
 		if g, err := junctor.ParseGrant(text); err == nil && l != (junctor.Limits{}) {
-			pg.tools[tool{g.Server, g.Item}] = b.bound(party{tenant, whoTool, text}, l)
+			pg.tools[toolKey{g.Server, g.Item}] = b.newBound(accountKey{tenant, kindTool, text}, l)
 		}
 	}
-	next := maps.Clone(*b.pages.Load())
+	next := maps.Clone(*b.limits.Load())
 	next[tenant] = pg
-	b.pages.Store(&next)
+	b.limits.Store(&next)
 }
 
-// agentLimits are an agent's own, or those of its tier, or of its owner's.
-func agentLimits(policy *junctor.LimitPolicy, a *junctor.Agent, owners string) (junctor.Limits, bool) {
+// resolveAgentLimits returns the limits that apply to an agent: its own, else those of
+// its tier, else those of its owner's tier, which is owners.
+func resolveAgentLimits(policy *junctor.LimitPolicy, a *junctor.Agent, owners string) (junctor.Limits, bool) {
 	if a.Limits != nil {
 		return *a.Limits, true
 	}
@@ -116,57 +121,64 @@ func agentLimits(policy *junctor.LimitPolicy, a *junctor.Agent, owners string) (
 	return policy.Tier(owners)
 }
 
-func (b *Book) bound(p party, l junctor.Limits) Bound {
-	return Bound{Who: p.who, Account: b.account(p), Limits: &l}
+// newBound joins the account of k with its limits. The caller holds b.mu.
+func (b *Book) newBound(p accountKey, l junctor.Limits) Bound {
+	return Bound{Who: p.kind, Account: b.accountFor(p), Limits: &l}
 }
 
-func (b *Book) account(p party) *Account {
+// accountFor returns the account of k and makes it if there is none. The caller holds
+// b.mu.
+func (b *Book) accountFor(p accountKey) *Account {
 	a := b.accounts[p]
 	if a == nil {
 		a = &Account{}
 		if b.pool != nil {
-			a.lease = &lease{pool: b.pool, key: string(p.tenant) + "/" + p.who + "/" + p.name}
+			a.lease = &poolLease{pool: b.pool, key: string(p.tenant) + "/" + p.kind + "/" + p.name}
 		}
 		b.accounts[p] = a
 	}
 	return a
 }
 
-// DayCount is how many calls a party made on a day.
+// DayCount is the number of calls that a party made on one day. It is what is stored, so
+// that a restart does not reset daily limits.
 type DayCount struct {
 	Tenant junctor.TenantID
-	Party  string // such as agent/qa-bot
-	Day    int64  // since 1970, in UTC
+	Party  string // kind and name, such as agent/qa-bot
+	Day    int64  // days since 1970, in UTC
 	Calls  int64
 }
 
-// Days gives the counts of the current day, to be kept.
+// Days returns the day counts of all accounts that counted a call, for the caller to
+// store.
 func (b *Book) Days() []DayCount {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []DayCount
 	for p, a := range b.accounts {
-		if v := a.today.Load(); v&dayMask > 0 {
-			list = append(list, DayCount{Tenant: p.tenant, Party: p.who + "/" + p.name, Day: v >> dayShift, Calls: v & dayMask})
+		if v := a.dayCalls.Load(); v&dayMask > 0 {
+			list = append(list, DayCount{Tenant: p.tenant, Party: p.kind + "/" + p.name, Day: v >> dayShift, Calls: v & dayMask})
 		}
 	}
 	return list
 }
 
-// Restore goes on with counts that were kept.
+// Restore sets the day counts of accounts to values that Days returned before a restart.
+// It skips parties of unknown kinds.
 func (b *Book) Restore(counts []DayCount) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range counts {
-		who, name, ok := cut(c.Party)
+		who, name, ok := splitParty(c.Party)
 		if !ok {
 			continue
 		}
-		b.account(party{c.Tenant, who, name}).today.Store(c.Day<<dayShift | c.Calls&dayMask)
+		b.accountFor(accountKey{c.Tenant, who, name}).dayCalls.Store(c.Day<<dayShift | c.Calls&dayMask)
 	}
 }
 
-func cut(text string) (who, name string, ok bool) {
+// splitParty splits the Party of a DayCount. ok is false for an unknown kind.
+func splitParty(text string) (who, name string, ok bool) {
 	who, name, ok = strings.Cut(text, "/")
-	return who, name, ok && (who == whoAgent || who == whoUser || who == whoTool)
+	return who, name, ok && (who == kindAgent || who == kindUser || who == kindTool)
 }

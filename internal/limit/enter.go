@@ -7,83 +7,87 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Bound is an account and the limits that hold for it at this moment.
+// Bound is an account together with the limits that apply to it now.
 type Bound struct {
-	Who     string // for people: agent, user, tool
+	Who     string // kind of party for messages: agent, user or tool
 	Account *Account
 	Limits  *junctor.Limits
 }
 
-// maxBounds is how many bounds a call may have: its agent's, its user's, its
+// maxBounds is the largest number of bounds of one call: its agent's, its user's and its
 // tool's.
 const maxBounds = 3
 
-// Pass is the right to make one call. Leave gives its places back.
+// Pass is the permission to make one call. Its holder must call Leave when the call has
+// ended. The zero Pass is valid.
 type Pass struct {
+	// Allowance is the limit that leaves the fewest calls, for the headers of the
+	// response.
 	Allowance junctor.Allowance
-	running   [maxBounds]*Account
+	runningIn [maxBounds]*Account // accounts that count the call as running
 }
 
-// Leave ends the call.
+// Leave ends the call. Later calls do nothing.
 func (p *Pass) Leave() {
-	for i, a := range p.running {
+	for i, a := range p.runningIn {
 		if a != nil {
-			a.end()
-			p.running[i] = nil
+			a.endCall()
+			p.runningIn[i] = nil
 		}
 	}
 }
 
-// Enter counts one call against all bounds, or against none. Where limits say
-// queue it waits, up to what they say and while the context lasts. The error is
-// limited, and says when to come back, or canceled.
+// Enter counts one call against all bounds, or against none of them. If limits allow
+// queueing, it waits as long as they allow and ctx lasts. The caller must call Leave on
+// the Pass. Errors: limited, with the time to come back, or canceled.
 func Enter(ctx context.Context, bounds []Bound, now time.Time) (Pass, error) {
-	e := entry{bounds: bounds, now: now}
-	if err := e.count(ctx); err != nil {
-		e.undo()
+	e := pendingCall{bounds: bounds, now: now}
+	if err := e.countCall(ctx); err != nil {
+		e.undoCounts()
 		return Pass{}, err
 	}
 	if e.wait > 0 {
-		if err := sleep(ctx, e.wait); err != nil {
-			e.undo()
+		if err := sleepContext(ctx, e.wait); err != nil {
+			e.undoCounts()
 			return Pass{}, err
 		}
 	}
-	if err := e.start(ctx); err != nil {
+	if err := e.startRunning(ctx); err != nil {
 		e.pass.Leave()
-		e.undo()
+		e.undoCounts()
 		return Pass{}, err
 	}
 	return e.pass, nil
 }
 
-// entry is one call on its way in. days and rates are how many bounds have
-// counted it.
-type entry struct {
-	bounds      []Bound
-	now         time.Time
-	days, rates int
-	leased      [maxBounds]struct{ day, rate bool } // from the pool, too
-	wait        time.Duration
-	pass        Pass
-	least       bool // pass.Allowance is set
+// pendingCall is a call while Enter counts it. daysCounted and ratesCounted are how many
+// bounds have counted it; undoCounts needs them.
+type pendingCall struct {
+	bounds                    []Bound
+	now                       time.Time
+	daysCounted, ratesCounted int
+	fromPool                  [maxBounds]struct{ day, rate bool } // whether the pool has counted it, too
+	wait                      time.Duration                       // time until all reserved tokens are available
+	pass                      Pass
+	hasAllowance              bool // pass.Allowance is set
 }
 
-// count takes a call of the day and a token of the rate from every bound, as this
-// replica counts them, and where there is a pool, as all of them do together.
-func (e *entry) count(ctx context.Context) error {
+// countCall takes one call of the day and one token of the rate from every bound. It
+// counts on this replica first and then in the pool. After an error the caller calls
+// undoCounts.
+func (e *pendingCall) countCall(ctx context.Context) error {
 	for i := range e.bounds {
 		b := &e.bounds[i]
 		if most := b.Limits.PerDay; most > 0 {
-			left, ok := b.Account.countDay(most, e.now)
+			left, ok := b.Account.countDailyCall(most, e.now)
 			end := endOfDay(e.now)
-			e.note(b, "-per-day", most, left, end)
+			e.noteAllowance(b, "-per-day", most, left, end)
 			if !ok {
-				return e.refuse(b, "calls on one day", end.Sub(e.now))
+				return e.limitError(b, "calls on one day", end.Sub(e.now))
 			}
 		}
-		e.days++
-		if err := e.shareDay(ctx, i); err != nil {
+		e.daysCounted++
+		if err := e.takePooledCall(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -91,119 +95,125 @@ func (e *entry) count(ctx context.Context) error {
 		b := &e.bounds[i]
 		if b.Limits.PerSecond > 0 {
 			r := rateOf(b.Limits)
-			wait, left, whole, ok := b.Account.reserve(r, b.Limits.Wait(), e.now)
-			e.note(b, "-per-second", r.Burst, left, whole)
+			wait, left, whole, ok := b.Account.reserveToken(r, b.Limits.Wait(), e.now)
+			e.noteAllowance(b, "-per-second", r.Burst, left, whole)
 			if !ok {
-				return e.refuse(b, "calls a second", wait)
+				return e.limitError(b, "calls a second", wait)
 			}
 			e.wait = max(e.wait, wait)
 		}
-		e.rates++
-		if err := e.shareRate(ctx, i); err != nil {
+		e.ratesCounted++
+		if err := e.takePooledToken(ctx, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// shareDay takes a call of the day from the pool. One that is away refuses
-// nothing.
-func (e *entry) shareDay(ctx context.Context, i int) error {
+// takePooledCall takes one call of the day from the pool. An unavailable pool refuses
+// nothing; the count of this replica has already been checked.
+func (e *pendingCall) takePooledCall(ctx context.Context, i int) error {
 	b := &e.bounds[i]
 	most := b.Limits.PerDay
 	if b.Account.lease == nil || most <= 0 {
 		return nil
 	}
-	left, ok, err := b.Account.lease.call(ctx, most, b.Account.used(e.now)-1, e.now)
+	left, ok, err := b.Account.lease.useCall(ctx, most, b.Account.callsToday(e.now)-1, e.now)
 	if err != nil {
-		return nil //nolint:nilerr // the pool tells of it
+		return nil //nolint:nilerr // the pool logs it
 	}
 	end := endOfDay(e.now)
-	e.note(b, "-per-day", most, left, end)
+	e.noteAllowance(b, "-per-day", most, left, end)
 	if !ok {
-		return e.refuse(b, "calls on one day", end.Sub(e.now))
+		return e.limitError(b, "calls on one day", end.Sub(e.now))
 	}
-	e.leased[i].day = true
+	e.fromPool[i].day = true
 	return nil
 }
 
-// shareRate takes a token of the rate from the pool.
-func (e *entry) shareRate(ctx context.Context, i int) error {
+// takePooledToken takes one token of the rate from the pool. An unavailable pool refuses
+// nothing.
+func (e *pendingCall) takePooledToken(ctx context.Context, i int) error {
 	b := &e.bounds[i]
 	if b.Account.lease == nil || b.Limits.PerSecond <= 0 {
 		return nil
 	}
 	r := rateOf(b.Limits)
-	wait, left, whole, ok, err := b.Account.lease.token(ctx, r, b.Limits.Wait(), e.now)
+	wait, left, whole, ok, err := b.Account.lease.useToken(ctx, r, b.Limits.Wait(), e.now)
 	if err != nil {
-		return nil //nolint:nilerr // the pool tells of it
+		return nil //nolint:nilerr // the pool logs it
 	}
-	e.note(b, "-per-second", r.Burst, left, whole)
+	e.noteAllowance(b, "-per-second", r.Burst, left, whole)
 	if !ok {
-		return e.refuse(b, "calls a second", wait)
+		return e.limitError(b, "calls a second", wait)
 	}
-	e.leased[i].rate = true
+	e.fromPool[i].rate = true
 	e.wait = max(e.wait, wait)
 	return nil
 }
 
-// start takes a place among the calls that run at a time.
-func (e *entry) start(ctx context.Context) error {
+// startRunning takes a place among the running calls of every bound that limits them.
+// After an error the caller gives back the places that were taken.
+func (e *pendingCall) startRunning(ctx context.Context) error {
 	for i := range e.bounds {
 		b := &e.bounds[i]
 		most := b.Limits.Concurrent
 		if most <= 0 {
 			continue
 		}
-		if !e.place(ctx, b, most) {
+		if !e.startInAccount(ctx, b, most) {
 			if err := context.Cause(ctx); err != nil {
 				return junctor.AsError(err)
 			}
-			return e.refuse(b, "calls at a time", time.Second)
+			return e.limitError(b, "calls at a time", time.Second)
 		}
-		e.pass.running[i] = b.Account
+		e.pass.runningIn[i] = b.Account
 	}
 	return nil
 }
 
-func (e *entry) place(ctx context.Context, b *Bound, most int) bool {
+// startInAccount takes a place in one account. It waits if the limits allow that, less
+// the time that the call waits for its token.
+func (e *pendingCall) startInAccount(ctx context.Context, b *Bound, most int) bool {
 	if wait := b.Limits.Wait() - e.wait; wait > 0 {
 		ctx, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		return b.Account.start(ctx, most)
+		return b.Account.startCall(ctx, most)
 	}
-	return b.Account.startNow(most)
+	return b.Account.tryStartCall(most)
 }
 
-// undo takes back what count took.
-func (e *entry) undo() {
+// undoCounts takes back everything that countCall counted, so that a refused call costs
+// nothing.
+func (e *pendingCall) undoCounts() {
 	for i := range e.bounds {
 		b := &e.bounds[i]
-		if i < e.days && b.Limits.PerDay > 0 {
-			b.Account.uncountDay(e.now)
+		if i < e.daysCounted && b.Limits.PerDay > 0 {
+			b.Account.uncountDailyCall(e.now)
 		}
-		if i < e.rates && b.Limits.PerSecond > 0 {
-			b.Account.giveBack(rateOf(b.Limits))
+		if i < e.ratesCounted && b.Limits.PerSecond > 0 {
+			b.Account.returnToken(rateOf(b.Limits))
 		}
-		if e.leased[i].day {
-			b.Account.lease.uncall(e.now)
+		if e.fromPool[i].day {
+			b.Account.lease.returnCall(e.now)
 		}
-		if e.leased[i].rate {
-			b.Account.lease.untoken()
+		if e.fromPool[i].rate {
+			b.Account.lease.returnToken()
 		}
 	}
 }
 
-// note keeps the allowance that leaves least.
-func (e *entry) note(b *Bound, what string, limit, left int, reset time.Time) {
-	if e.least && left >= e.pass.Allowance.Remaining {
+// noteAllowance keeps the allowance that leaves the fewest calls.
+func (e *pendingCall) noteAllowance(b *Bound, what string, limit, left int, reset time.Time) {
+	if e.hasAllowance && left >= e.pass.Allowance.Remaining {
 		return
 	}
-	e.least = true
+	e.hasAllowance = true
 	e.pass.Allowance = junctor.Allowance{Name: b.Who + what, Limit: limit, Remaining: left, Reset: reset.UTC()}
 }
 
-func (e *entry) refuse(b *Bound, what string, after time.Duration) error {
+// limitError is the error for a bound whose limit is reached.
+func (e *pendingCall) limitError(b *Bound, what string, after time.Duration) error {
 	allowance := e.pass.Allowance
 	return &junctor.Error{
 		Code: junctor.CodeLimited, RetryAfter: after, Allowance: &allowance,
@@ -211,7 +221,8 @@ func (e *entry) refuse(b *Bound, what string, after time.Duration) error {
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// sleepContext waits for d. It returns an error if ctx ends first.
+func sleepContext(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

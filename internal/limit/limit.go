@@ -1,9 +1,23 @@
-// Package limit counts what parties do and says when it is too much. Account
-// holds what one party has used, Book the accounts of users, agents and tools
-// with the limits that bind them, and Enter takes a call past all of them at
-// once. Memory is the plain rate for callers that are not known yet. It is
-// ground: guard asks it between "may they" and "are the arguments right"; app
-// keeps the Book in step with what is stored.
+// Package limit counts the calls and bytes that parties use, and refuses what exceeds
+// their limits. It imports nothing of ours but package junctor.
+//
+// It has three independent parts:
+//
+//   - Limits of known parties. An Account holds the usage of one user, agent or tool. A
+//     Book holds all accounts and the limits that apply to them. Enter counts one call
+//     against several accounts at once. Package guard calls Book.Enter for every
+//     operation, after the permission check and before the arguments are checked. Package
+//     app keeps the Book in step with the stored users, agents and policies.
+//   - Rates of callers that are not authenticated yet. Memory limits inside one process;
+//     Counter adds the other replicas. Packages signin and authority limit login attempts
+//     with it, and app uses Memory for the plain rate of all calls.
+//   - Memory of messages in flight. ByteBudget and ByteGrowth bound the buffers of
+//     request bodies and results. Packages gateway and upstream allocate through them.
+//
+// Replicas share counts through a Pool, which package app implements.
+//
+// Read limit.go, account.go, enter.go and book.go first, then pool.go, memory.go and
+// counter.go. byte_budget.go and byte_growth.go stand alone.
 package limit
 
 import (
@@ -11,29 +25,29 @@ import (
 	"time"
 )
 
-// Rate is how often something may happen. The zero Rate is no limit.
+// Rate is a token bucket's size and refill speed. The zero Rate means no limit.
 type Rate struct {
-	PerSecond float64 // steady rate; 0 or less is no limit
-	Burst     int     // how many at once after a pause; less than 1 counts as 1
+	PerSecond float64 // tokens that come back each second; 0 or less means no limit
+	Burst     int     // calls at once after a pause; less than 1 counts as 1
 }
 
-// longest bounds interval and window, so that sums of them with any time of
-// this process stay inside an int64.
-const longest = time.Duration(math.MaxInt64 / 8)
+// maxWindow bounds both results of toDurations, so that adding them to any time of this
+// process cannot overflow an int64.
+const maxWindow = time.Duration(math.MaxInt64 / 8)
 
-// interval is the time that one token takes to come back, and window the time
-// that a whole burst takes. An interval of 0 means that there is no limit.
-func (r Rate) interval() (interval, window time.Duration) {
+// toDurations returns the time that one token takes to come back, and the time that the
+// whole burst takes. An interval of 0 means that there is no limit.
+func (r Rate) toDurations() (interval, window time.Duration) {
 	if r.PerSecond <= 0 || math.IsNaN(r.PerSecond) {
 		return 0, 0
 	}
 	each := float64(time.Second) / r.PerSecond
 	all := each * float64(max(r.Burst, 1))
-	if each >= float64(longest) {
-		each = float64(longest)
+	if each >= float64(maxWindow) {
+		each = float64(maxWindow)
 	}
-	if all >= float64(longest) {
-		all = float64(longest)
+	if all >= float64(maxWindow) {
+		all = float64(maxWindow)
 	}
 	return time.Duration(each), time.Duration(all)
 }

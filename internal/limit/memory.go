@@ -9,65 +9,68 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// shards is how many maps share the keys: enough that callers with different
-// keys rarely meet at one lock.
-const shards = 64
+// shardCount is the number of maps that share the keys. It is large enough that callers
+// with different keys rarely wait for the same lock.
+const shardCount = 64
 
 // A shard is swept when it has doubled since the last sweep, or when a key
-// arrives this long after it.
+// arrives sweepEvery after it.
 const (
-	sweepAt    = 64
-	sweepEvery = time.Minute
+	minSweepSize = 64
+	sweepEvery   = time.Minute
 )
 
-// Memory limits within one process. It keeps one number per key, by the
-// generic cell rate algorithm: the time at which the key's burst will be whole
-// again. All methods may be called from any goroutine.
+// Memory limits rates by key inside one process. It keeps one number per key, by the
+// generic cell rate algorithm: the time at which the key's burst is full again. All
+// methods are safe for concurrent use.
 type Memory struct {
-	base  time.Time // times are kept relative to it, so that a stepped wall clock changes nothing
-	seed  maphash.Seed
-	parts [shards]shard
+	// base is the zero of all kept times. Times relative to it use the monotonic clock,
+	// so a stepped wall clock changes nothing.
+	base   time.Time
+	seed   maphash.Seed
+	shards [shardCount]shard
 }
 
+// shard is the part of the keys with the same hash remainder, under one lock.
 type shard struct {
-	mu      sync.RWMutex
-	buckets map[string]*bucket
-	limit   int           // sweep before growing past this
-	swept   time.Duration // when, since base
-	_       [64]byte      // keeps neighbours off this cache line
+	mu        sync.RWMutex
+	buckets   map[string]*bucket
+	sweepSize int           // sweep before the map grows beyond this
+	sweptAt   time.Duration // time of the last sweep, since base
+	_         [64]byte      // keeps neighbouring shards off this cache line
 }
 
-// bucket holds the time, in nanoseconds since base, at which nothing of the
-// burst is used any more. A bucket whose time has passed says nothing that a
-// missing one does not say, so it can be dropped.
-type bucket struct{ whole atomic.Int64 }
+// bucket holds the time, in nanoseconds since base, at which the whole burst is available
+// again. A bucket whose time has passed means the same as a missing one, so a sweep may
+// drop it.
+type bucket struct{ fullAt atomic.Int64 }
 
-// NewMemory makes a limiter without any keys.
+// NewMemory makes a Memory without keys.
 func NewMemory() *Memory {
 	m := &Memory{base: time.Now(), seed: maphash.MakeSeed()}
-	for i := range m.parts {
-		m.parts[i].buckets = map[string]*bucket{}
-		m.parts[i].limit = sweepAt
+	for i := range m.shards {
+		m.shards[i].buckets = map[string]*bucket{}
+		m.shards[i].sweepSize = minSweepSize
 	}
 	return m
 }
 
-// Take takes one token of key at the time now. When there is none, ok is false,
-// nothing is taken, and retryAfter is how long until there will be one.
-// Different rates for one key share its count: the stricter one wins.
+// Take takes one token of key at the time now. If there is none, ok is false, nothing is
+// taken, and retryAfter is the time until one is available. Different rates for one key
+// share its count, so the stricter one wins.
 func (m *Memory) Take(key string, r Rate, now time.Time) (ok bool, retryAfter time.Duration) {
-	interval, window := r.interval()
+	interval, window := r.toDurations()
 	if interval == 0 {
 		return true, 0
 	}
 	at := now.Sub(m.base)
-	s := &m.parts[maphash.String(m.seed, key)%shards]
+	s := &m.shards[maphash.String(m.seed, key)%shardCount]
 
-	// The read lock is held over the exchange: a sweep can then never drop a
-	// bucket that somebody is about to write.
+	// Hold the read lock until the token is taken, so that a sweep cannot drop a
+	// bucket that another goroutine is about to write.
 	s.mu.RLock()
 	if b := s.buckets[key]; b != nil {
-		ok, retryAfter = b.take(at, interval, window)
+		ok, retryAfter = b.takeToken(at, interval, window)
 		s.mu.RUnlock()
 		return ok, retryAfter
 	}
@@ -77,61 +80,51 @@ func (m *Memory) Take(key string, r Rate, now time.Time) (ok bool, retryAfter ti
 	defer s.mu.Unlock()
 	b := s.buckets[key]
 	if b == nil {
-		s.sweep(at)
+		s.dropFullBuckets(at)
 		b = &bucket{}
-		b.whole.Store(int64(at))
+		b.fullAt.Store(int64(at))
 		s.buckets[key] = b
 	}
-	return b.take(at, interval, window)
+	return b.takeToken(at, interval, window)
 }
 
-func (b *bucket) take(now, interval, window time.Duration) (bool, time.Duration) {
+// takeToken takes one token, or returns the time until one is available.
+func (b *bucket) takeToken(now, interval, window time.Duration) (bool, time.Duration) {
 	for {
-		old := b.whole.Load()
-		// No bucket is more than empty. This holds when a key's rate was
-		// changed, and when the caller's clock went back.
+		old := b.fullAt.Load()
+		// Cap the bucket at empty. It can be beyond that after the key's rate was
+		// changed, or when the caller's clock went back.
 		whole := min(max(time.Duration(old), now), now+window)
 		next := whole + interval
 		if wait := next - window - now; wait > 0 {
 			return false, wait
 		}
-		if b.whole.CompareAndSwap(old, int64(next)) {
+		if b.fullAt.CompareAndSwap(old, int64(next)) {
 			return true, 0
 		}
 	}
 }
 
-// sweep drops the buckets that are whole again, if it is time to. The rest
-// moves to a new map, since a map never gives its memory back.
-func (s *shard) sweep(now time.Duration) {
-	if len(s.buckets) < s.limit && now-s.swept < sweepEvery {
+// dropFullBuckets sweeps the shard if it is time to: it drops the buckets that are full
+// again. The rest moves to a new map, since a map never gives memory back. The caller
+// holds s.mu.
+func (s *shard) dropFullBuckets(now time.Duration) {
+	if len(s.buckets) < s.sweepSize && now-s.sweptAt < sweepEvery {
 		return
 	}
 	kept := map[string]*bucket{}
 	for key, b := range s.buckets {
-		if time.Duration(b.whole.Load()) > now {
+		if time.Duration(b.fullAt.Load()) > now {
 			kept[key] = b
 		}
 	}
-	s.buckets, s.swept, s.limit = kept, now, max(sweepAt, 2*len(kept))
+	s.buckets, s.sweptAt, s.sweepSize = kept, now, max(minSweepSize, 2*len(kept))
 }
 
-// Len is how many keys are held now.
-func (m *Memory) Len() int {
-	n := 0
-	for i := range m.parts {
-		s := &m.parts[i]
-		s.mu.RLock()
-		n += len(s.buckets)
-		s.mu.RUnlock()
-	}
-	return n
-}
-
-// Check takes one token of the party that p is. The error is limited, and says
-// when to come back.
+// Check takes one token of the party of p. The error is limited and says when to come
+// back.
 func (m *Memory) Check(p *junctor.Principal, r Rate, now time.Time) error {
-	if interval, _ := r.interval(); interval == 0 {
+	if interval, _ := r.toDurations(); interval == 0 {
 		return nil
 	}
 	ok, after := m.Take(p.Party(), r, now)

@@ -2,10 +2,12 @@ package wire
 
 import "strconv"
 
-// MaxBatch is how many messages a batch may hold.
+// MaxBatch is how many messages a batch may hold. It bounds the work that one request can
+// cause.
 const MaxBatch = 256
 
-// IsBatch says whether body is a JSON array, as far as its first byte tells.
+// IsBatch reports whether the first byte of body that is not white space opens an array.
+// It does not check the rest.
 func IsBatch(body []byte) bool {
 	for _, c := range body {
 		if !isSpace(c) {
@@ -15,31 +17,31 @@ func IsBatch(body []byte) bool {
 	return false
 }
 
-// ParseBatch parses a batch and judges its messages one by one: errs[i] is what
-// Parse said to messages[i], nil if it is good. The error is an *Error that
-// holds for the whole: body is no JSON, or no batch, or one that is empty or
-// longer than MaxBatch.
+// ParseBatch parses a batch. errs[i] is the error of Parse for messages[i], or nil. err
+// is an *Error about the whole batch: body is not JSON, is no array, is empty, or is
+// longer than MaxBatch. The messages point into body.
 func ParseBatch(body []byte) (messages []Message, errs []error, err error) {
 	var s scanner
 	s.reset(body)
-	s.twice = true // a duplicate key is the fault of its message alone
-	s.space()
-	s.value(0)
-	s.end()
+	s.allowDuplicates = true // Parse reports a duplicate key as the fault of its message alone
+	s.skipSpace()
+	s.scanValue(0)
+	s.expectEnd()
 	if s.err != nil {
 		return nil, nil, s.err
 	}
 	if !IsBatch(body) {
-		return nil, nil, invalid("not a batch: it must be an array")
+		return nil, nil, newInvalidRequest("not a batch: it must be an array")
 	}
+	// Count before anything is allocated: a small body can hold many elements.
 	n := 0
 	for range Elements(body) {
 		if n++; n > MaxBatch {
-			return nil, nil, invalid("the batch holds more than " + strconv.Itoa(MaxBatch) + " messages; send fewer at a time")
+			return nil, nil, newInvalidRequest("the batch holds more than " + strconv.Itoa(MaxBatch) + " messages; send fewer at a time")
 		}
 	}
 	if n == 0 {
-		return nil, nil, invalid("the batch is empty")
+		return nil, nil, newInvalidRequest("the batch is empty")
 	}
 	messages, errs = make([]Message, n), make([]error, n)
 	i := 0

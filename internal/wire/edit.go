@@ -5,36 +5,38 @@ import (
 	"unsafe"
 )
 
-// Member is a member to put into an object. Value is raw JSON.
+// Member is a member to add to an object.
 type Member struct {
 	Key   string
-	Value []byte
+	Value []byte // raw JSON
 }
 
-// AppendObject appends a copy of obj without the members named in drop and with
-// add at its end; a key in add replaces the member that has it, and the last one
-// counts where add names a key twice. Whatever stays, stays byte for byte, in its
-// order. An obj that is nil, or no object, counts as {}. dst may be obj[:0:len(obj)]:
-// then obj is used up, and its own bytes are the result wherever that fits.
+// AppendObject appends a copy of obj to dst, without the members named in drop and with
+// the members of add at its end. A key in add replaces the member that has it. If add
+// names a key twice, the last one wins. All other members stay byte for byte, in their
+// order. An obj that is nil, or no object, counts as {}.
+//
+// dst may be obj[:0:len(obj)]. The result then reuses the memory of obj wherever it fits,
+// and obj must not be used any more.
 func AppendObject(dst, obj []byte, drop []string, add ...Member) []byte {
 	dst = append(dst, '{')
 	empty := true
-	i := inside(obj, '{')
+	i := skipOpening(obj, '{')
 	for {
-		from, to, value := member(obj, i)
+		from, to, value := findMember(obj, i)
 		if value < 0 {
 			break
 		}
-		end := skip(obj, value)
+		end := skipValue(obj, value)
 		if end < 0 {
 			break
 		}
-		if !dropped(obj[from:to], drop, add) {
+		if !isDropped(obj[from:to], drop, add) {
 			if !empty {
 				dst = append(dst, ',')
 			}
 			empty = false
-			dst = append(dst, obj[from-1:end]...)
+			dst = append(dst, obj[from-1:end]...) // from the opening quote of its key
 		}
 		i = end
 	}
@@ -53,13 +55,15 @@ func AppendObject(dst, obj []byte, drop []string, add ...Member) []byte {
 	return append(dst, '}')
 }
 
-func dropped(raw []byte, drop []string, add []Member) bool {
-	return slices.ContainsFunc(drop, func(key string) bool { return isKey(raw, key) }) ||
-		slices.ContainsFunc(add, func(m Member) bool { return isKey(raw, m.Key) })
+// isDropped reports whether the member with that raw key is left out of the copy: because
+// drop names it, or because add replaces it.
+func isDropped(raw []byte, drop []string, add []Member) bool {
+	return slices.ContainsFunc(drop, func(key string) bool { return matchesKey(raw, key) }) ||
+		slices.ContainsFunc(add, func(m Member) bool { return matchesKey(raw, m.Key) })
 }
 
-// Offset is where child, a slice that points into parent, begins in it; -1 when
-// it does not point there.
+// Offset returns the index in parent at which child begins. child must be a slice of the
+// same array; if it is not within parent, the result is -1.
 func Offset(parent, child []byte) int {
 	if cap(parent) == 0 || cap(child) == 0 {
 		return -1
@@ -72,8 +76,8 @@ func Offset(parent, child []byte) int {
 	return int(c - p)
 }
 
-// AppendReplaced appends parent with child, a slice that points into it,
-// replaced by with. A child that does not point there changes nothing.
+// AppendReplaced appends parent with child replaced by with. child is a slice that points
+// into parent. If it does not, parent is appended unchanged.
 func AppendReplaced(dst, parent, child, with []byte) []byte {
 	at := Offset(parent, child)
 	if at < 0 {

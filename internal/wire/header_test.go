@@ -57,7 +57,7 @@ func FuzzHeader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		v := EncodeHeader(s)
-		if visible(v) != nil || trimSpace(v) != v {
+		if checkVisible(v) != nil || trimSpace(v) != v {
 			t.Fatalf("EncodeHeader(%q) = %q, which is no header value", s, v)
 		}
 		if got, err := DecodeHeader(v); err != nil || got != s {

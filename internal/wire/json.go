@@ -6,36 +6,40 @@ import (
 	"strconv"
 )
 
-// Check says whether b is one JSON value as this package takes it: RFC 8259 in
-// UTF-8, no byte-order mark, no lone surrogates, no key twice in an object
-// after unescaping, nested at most MaxDepth deep, nothing but white space around
-// it. The error is an *Error with CodeParse that names the place.
+// Check returns nil if b is one JSON value as this package accepts it:
+//
+//   - RFC 8259 in UTF-8, without byte-order mark and lone surrogates
+//   - no key twice in an object, after unescaping
+//   - nested at most MaxDepth deep
+//   - nothing but white space around it
+//
+// The error is an *Error with CodeParse that names the place.
 func Check(b []byte) error {
 	var s scanner
 	s.reset(b)
-	s.space()
-	s.value(0)
-	s.end()
+	s.skipSpace()
+	s.scanValue(0)
+	s.expectEnd()
 	if s.err != nil {
 		return s.err
 	}
 	return nil
 }
 
-// The functions below read JSON that Parse or Check has found good. Given
-// anything else they end early or find nothing, and never panic.
+// The functions below read JSON that Parse or Check has accepted. Given other
+// bytes, they end early or find nothing, and never panic.
 
-// Members gives the members of an object in their order: the key as it stands
-// there, escapes and all but without its quotes (see Unescape), and the value.
+// Members iterates over the members of an object in their order. The key is raw: without
+// its quotes but with its escapes (see Unescape). Key and value point into obj.
 func Members(obj []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		i := inside(obj, '{')
+		i := skipOpening(obj, '{')
 		for {
-			from, to, next := member(obj, i)
+			from, to, next := findMember(obj, i)
 			if next < 0 {
 				return
 			}
-			end := skip(obj, next)
+			end := skipValue(obj, next)
 			if end < 0 || !yield(obj[from:to], obj[next:end]) {
 				return
 			}
@@ -44,9 +48,9 @@ func Members(obj []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// member finds the next member at or after i: its key from..to and where its
-// value begins; value is -1 when there is none.
-func member(obj []byte, i int) (from, to, value int) {
+// findMember finds the next member at or after i. Its key is obj[from:to] and its value
+// begins at value. value is -1 if there is no further member.
+func findMember(obj []byte, i int) (from, to, value int) {
 	i = skipSpace(obj, i)
 	if i < len(obj) && obj[i] == ',' {
 		i = skipSpace(obj, i+1)
@@ -65,28 +69,29 @@ func member(obj []byte, i int) (from, to, value int) {
 	return i + 1, end - 1, skipSpace(obj, colon+1)
 }
 
-// Get gives the value of the member with that key, nil if there is none.
+// Get returns the raw value of the member with that key, or nil. It points into obj.
 func Get(obj []byte, key string) []byte {
-	i := inside(obj, '{')
+	i := skipOpening(obj, '{')
 	for {
-		from, to, value := member(obj, i)
+		from, to, value := findMember(obj, i)
 		if value < 0 {
 			return nil
 		}
-		end := skip(obj, value)
+		end := skipValue(obj, value)
 		if end < 0 {
 			return nil
 		}
-		if isKey(obj[from:to], key) {
+		if matchesKey(obj[from:to], key) {
 			return obj[value:end]
 		}
 		i = end
 	}
 }
 
-// Mentions says whether a quote in b is followed by one of these words, so that
-// what cannot be of interest is passed over unread. It goes from quote to quote:
-// a long text has few of them, and a search for the words would look at all of it.
+// Mentions reports whether any quote in b is directly followed by one of these words. A
+// false result proves that no key or string in b begins with one, so that callers can
+// skip the expensive look. It goes from quote to quote: a long text has few quotes, and a
+// search for the words would look at every byte.
 func Mentions(b []byte, words ...string) bool {
 	for {
 		i := bytes.IndexByte(b, '"')
@@ -102,8 +107,9 @@ func Mentions(b []byte, words ...string) bool {
 	}
 }
 
-// isKey says whether the raw key, as Members gives it, means key.
-func isKey(raw []byte, key string) bool {
+// matchesKey reports whether a raw key, as Members gives it, stands for key.
+func matchesKey(raw []byte, key string) bool {
+	// Equal bytes with a backslash are no match: the raw key stands for other text.
 	if string(raw) == key {
 		return bytes.IndexByte(raw, '\\') < 0
 	}
@@ -114,12 +120,12 @@ func isKey(raw []byte, key string) bool {
 	return string(appendUnescaped(buf[:0], raw)) == key
 }
 
-// Elements gives the elements of an array in their order.
+// Elements iterates over the raw elements of an array in their order.
 func Elements(arr []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		i := skipSpace(arr, inside(arr, '['))
+		i := skipSpace(arr, skipOpening(arr, '['))
 		for i < len(arr) && arr[i] != ']' {
-			end := skip(arr, i)
+			end := skipValue(arr, i)
 			if end < 0 || !yield(arr[i:end]) {
 				return
 			}
@@ -131,7 +137,7 @@ func Elements(arr []byte) iter.Seq[[]byte] {
 	}
 }
 
-// String gives what a JSON string means, and false for anything else.
+// String returns the text of a raw JSON string. ok is false for any other value.
 func String(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", false
@@ -139,7 +145,7 @@ func String(raw []byte) (string, bool) {
 	return Unescape(raw[1 : len(raw)-1]), true
 }
 
-// Unescape gives what the inside of a JSON string means.
+// Unescape returns the text of a raw JSON string without its quotes.
 func Unescape(inside []byte) string {
 	if bytes.IndexByte(inside, '\\') < 0 {
 		return string(inside)
@@ -147,23 +153,24 @@ func Unescape(inside []byte) string {
 	return string(appendUnescaped(make([]byte, 0, len(inside)), inside))
 }
 
-// internString is String for a raw that is known to be one, without a copy for
-// known words.
+// internString is String for a raw value that is known to be a string. It does not
+// allocate for known words.
 func internString(raw []byte) string {
 	inside := raw[1 : len(raw)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
-		return intern(inside)
+		return internWord(inside)
 	}
 	var buf [64]byte
-	return intern(appendUnescaped(buf[:0], inside))
+	return internWord(appendUnescaped(buf[:0], inside))
 }
 
-// equalString says whether raw is a JSON string that means want.
+// equalString reports whether raw is a JSON string with the text want.
 func equalString(raw []byte, want string) bool {
-	return len(raw) >= 2 && raw[0] == '"' && isKey(raw[1:len(raw)-1], want)
+	return len(raw) >= 2 && raw[0] == '"' && matchesKey(raw[1:len(raw)-1], want)
 }
 
-// Int gives a JSON number that is written as an integer and fits.
+// Int returns the value of a raw JSON number that is written as an integer and fits into
+// an int64.
 func Int(raw []byte) (int64, bool) {
 	if len(raw) == 0 || len(raw) > 20 || raw[0] == '"' || !isID(raw) {
 		return 0, false
@@ -172,5 +179,5 @@ func Int(raw []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// IsNull says whether raw is null.
+// IsNull reports whether raw is null.
 func IsNull(raw []byte) bool { return string(raw) == "null" }

@@ -1,6 +1,6 @@
 package wire
 
-// Log levels, of RFC 5424, least grave first.
+// Log levels of RFC 5424, least severe first.
 const (
 	LevelDebug     = "debug"
 	LevelInfo      = "info"
@@ -12,7 +12,7 @@ const (
 	LevelEmergency = "emergency"
 )
 
-// Levels lists the log levels, least grave first.
+// Levels lists the log levels, least severe first.
 func Levels() []string {
 	return []string{
 		LevelDebug, LevelInfo, LevelNotice, LevelWarning,
@@ -20,7 +20,8 @@ func Levels() []string {
 	}
 }
 
-// Severity ranks a log level from 1 (debug) to 8 (emergency); 0 is no level.
+// Severity ranks a log level from 1 (debug) to 8 (emergency). It returns 0 for an unknown
+// level.
 func Severity(level string) int {
 	switch level {
 	case LevelDebug:

@@ -18,12 +18,13 @@ const (
 	MethodServerDiscover         = "server/discover"      // modern
 	MethodSubscriptionsListen    = "subscriptions/listen" // modern
 
-	// Asked by servers: legacy as requests, modern inside input_required.
+	// Requests of servers to clients: sent as requests in the legacy era, and inside
+	// an input_required result in the modern one.
 	MethodElicitationCreate     = "elicitation/create"
 	MethodSamplingCreateMessage = "sampling/createMessage"
 	MethodRootsList             = "roots/list"
 
-	// The tasks of 2025-11-25, and of the modern extension.
+	// Methods of tasks, of 2025-11-25 and of the modern extension.
 	MethodTasksGet    = "tasks/get"
 	MethodTasksResult = "tasks/result" // legacy
 	MethodTasksList   = "tasks/list"   // legacy
@@ -48,8 +49,8 @@ const (
 	NoteTasks                     = "notifications/tasks"                      // modern
 )
 
-// Keys of _meta. Those below MetaPrefix hold for one hop: each side writes its
-// own and passes none on.
+// Keys of _meta. Those that begin with MetaPrefix are valid for one hop: each side
+// writes its own and forwards none.
 const (
 	MetaPrefix             = "io.modelcontextprotocol/"
 	MetaProtocolVersion    = MetaPrefix + "protocolVersion"
@@ -59,38 +60,38 @@ const (
 	MetaLogLevel           = MetaPrefix + "logLevel"
 	MetaSubscriptionID     = MetaPrefix + "subscriptionId"
 	MetaRelatedTask        = MetaPrefix + "related-task"             // legacy
-	MetaImmediateResponse  = MetaPrefix + "model-immediate-response" // legacy: not of one hop, but for the model
+	MetaImmediateResponse  = MetaPrefix + "model-immediate-response" // legacy: for the model, so it is forwarded
 	MetaProgressToken      = "progressToken"
-	MetaJunctorVersion     = "junctor/version"   // which version of a tool is meant
-	MetaJunctorAwaited     = "junctor/awaited"   // in a list: the servers that have not answered yet, and so are not in it
+	MetaJunctorVersion     = "junctor/version"   // requested version of a tool
+	MetaJunctorAwaited     = "junctor/awaited"   // in a list: servers that have not answered yet, so that their items are missing
 	MetaJunctorRoles       = "junctor/roles"     // in a tool's definition: the roles that it is for
-	MetaJunctorTool        = "junctor/tool"      // in the result of call_tool: the tool that was called, whose page comes along
-	MetaJunctorNextPage    = "junctor/next-page" // in a tool's result: what changes in the arguments for the next page of it
+	MetaJunctorTool        = "junctor/tool"      // in the result of call_tool: the tool that was called, whose App page applies
+	MetaJunctorNextPage    = "junctor/next-page" // in a tool's result: the changes of the arguments that give its next page
 
-	// W3C trace context, passed on.
+	// W3C trace context, which is forwarded.
 	MetaTraceparent = "traceparent"
 	MetaTracestate  = "tracestate"
 	MetaBaggage     = "baggage"
 )
 
-// Values of resultType, which every modern result has.
+// Values of resultType, a member of every modern result.
 const (
 	ResultComplete      = "complete"
 	ResultInputRequired = "input_required"
 	ResultTask          = "task"
 )
 
-// ExtensionTasks is the modern form of tasks, as capabilities name it.
+// ExtensionTasks names the modern tasks extension in capabilities.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
-// ExtensionUI is MCP Apps, as capabilities name it, and MediaTypeApp the kind of
-// page that it is about.
+// ExtensionUI names MCP Apps in capabilities, and MediaTypeApp is the media type of
+// their pages.
 const (
 	ExtensionUI  = "io.modelcontextprotocol/ui"
 	MediaTypeApp = "text/html;profile=mcp-app"
 )
 
-// States of a task. The last three are ends.
+// States of a task. The last three are final.
 const (
 	TaskWorking       = "working"
 	TaskInputRequired = "input_required"
@@ -99,9 +100,9 @@ const (
 	TaskCancelled     = "cancelled"
 )
 
-// intern gives b as a string without allocating one for the words that nearly
-// every message is made of: methods, versions and log levels.
-func intern(b []byte) string {
+// internWord returns b as a string. It does not allocate for the words that nearly every
+// message has: methods, notifications, versions and log levels.
+func internWord(b []byte) string {
 	switch string(b) {
 	case "":
 		return ""

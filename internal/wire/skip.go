@@ -2,6 +2,7 @@ package wire
 
 import "bytes"
 
+// skipSpace returns the index of the first byte at or after i that is not white space.
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && isSpace(b[i]) {
 		i++
@@ -9,9 +10,9 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// inside gives the index after the opening bracket, or len(b) if b does not
-// begin with it.
-func inside(b []byte, bracket byte) int {
+// skipOpening returns the index behind the opening bracket. It returns len(b) if b does
+// not begin with that bracket.
+func skipOpening(b []byte, bracket byte) int {
 	i := skipSpace(b, 0)
 	if i < len(b) && b[i] == bracket {
 		return i + 1
@@ -19,7 +20,7 @@ func inside(b []byte, bracket byte) int {
 	return len(b)
 }
 
-// skipString gives the index after the string that begins at i, or -1.
+// skipString returns the index behind the string that begins at i, or -1.
 func skipString(b []byte, i int) int {
 	i++
 	for {
@@ -27,8 +28,8 @@ func skipString(b []byte, i int) int {
 		if n < 0 {
 			return -1
 		}
-		// The quote ends the string unless an odd number of backslashes is
-		// before it.
+		// The quote ends the string unless an odd number of backslashes precedes
+		// it.
 		end := i + n
 		slashes := 0
 		for end-slashes > i && b[end-slashes-1] == '\\' {
@@ -41,9 +42,9 @@ func skipString(b []byte, i int) int {
 	}
 }
 
-// skip gives the index after the value that begins at i, or -1. It counts
-// brackets and does not look at what is between them.
-func skip(b []byte, i int) int {
+// skipValue returns the index behind the value that begins at i, or -1. It only counts
+// brackets: the text was checked before.
+func skipValue(b []byte, i int) int {
 	if i >= len(b) {
 		return -1
 	}
@@ -61,6 +62,7 @@ func skip(b []byte, i int) int {
 		}
 		return i
 	}
+	// Brackets inside strings do not count, so strings are skipped as a whole.
 	depth := 0
 	for i < len(b) {
 		switch b[i] {

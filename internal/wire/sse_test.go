@@ -119,9 +119,6 @@ func TestAppendEvent(t *testing.T) {
 			t.Errorf("AppendEvent(%+v) = %q, want %q", tt.e, got, tt.want)
 		}
 	}
-	if got := string(AppendComment(nil, "a\nb")); got != ": ab\n\n" {
-		t.Errorf("AppendComment = %q", got)
-	}
 }
 
 // asRead is e as it comes out of a reader.
@@ -143,7 +140,8 @@ func eventsComeBack(t interface {
 	var stream []byte
 	var want []Event
 	for _, e := range events {
-		stream = AppendEvent(AppendComment(stream, e.Name), e)
+		comment := append(appendField(stream, ": ", e.Name), '\n')
+		stream = AppendEvent(comment, e)
 		if e.Data != nil || e.HasID || e.ID != "" || e.Name != "" || e.HasRetry || e.Retry > 0 {
 			want = append(want, asRead(e))
 		}

@@ -1,7 +1,7 @@
 package wire
 
-// Protocol versions. The first four are the legacy era (initialize, sessions);
-// the modern era has neither.
+// Protocol versions. The first four are the legacy era, with initialize and
+// sessions. The modern era has neither.
 const (
 	V20241105 = "2024-11-05"
 	V20250326 = "2025-03-26"
@@ -13,20 +13,21 @@ const (
 	Modern       = V20260728
 )
 
-// Versions lists what we speak, newest first.
+// Versions lists the supported versions, newest first.
 func Versions() []string {
 	return []string{V20260728, V20251125, V20250618, V20250326, V20241105}
 }
 
-// LegacyVersions lists what we speak of the legacy era, newest first.
+// LegacyVersions lists the supported versions of the legacy era, newest first.
 func LegacyVersions() []string {
 	return []string{V20251125, V20250618, V20250326, V20241105}
 }
 
-// Supported says whether we speak v.
-func Supported(v string) bool { return v == Modern || legacy(v) }
+// Supported reports whether we support v.
+func Supported(v string) bool { return v == Modern || isLegacy(v) }
 
-func legacy(v string) bool {
+// isLegacy reports whether v is a supported version of the legacy era.
+func isLegacy(v string) bool {
 	switch v {
 	case V20251125, V20250618, V20250326, V20241105:
 		return true
@@ -34,23 +35,24 @@ func legacy(v string) bool {
 	return false
 }
 
-// IsModern says whether v belongs to the modern era, spoken by us or not: a
-// date not before 2026-07-28. Whatever is no date is not modern.
+// IsModern reports whether v belongs to the modern era, whether we support it or not: it
+// is a date not before 2026-07-28. Text that is no date is not modern.
 func IsModern(v string) bool { return isDate(v) && v >= Modern }
 
-// Negotiate is the answer to the version asked for in initialize: the same if
-// it is a legacy one that we speak, else our latest legacy one. It never
-// answers a modern version, because that era has no initialize.
+// Negotiate returns the version for the response to initialize: the requested one if it
+// is a supported legacy version, else our latest legacy version. It never returns a
+// modern version, because that era has no initialize.
 func Negotiate(requested string) string {
-	if legacy(requested) {
+	if isLegacy(requested) {
 		return requested
 	}
 	return LatestLegacy
 }
 
-// HasBatches says whether the version has JSON-RPC batches.
+// HasBatches reports whether the version has JSON-RPC batches.
 func HasBatches(v string) bool { return v == V20250326 }
 
+// isDate reports whether v has the form of a date: digits as in 2026-07-28.
 func isDate(v string) bool {
 	if len(v) != len(Modern) {
 		return false

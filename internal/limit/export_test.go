@@ -1,0 +1,13 @@
+package limit
+
+// Len counts the keys that the limiter holds now.
+func (m *Memory) Len() int {
+	n := 0
+	for i := range m.shards {
+		s := &m.shards[i]
+		s.mu.RLock()
+		n += len(s.buckets)
+		s.mu.RUnlock()
+	}
+	return n
+}
