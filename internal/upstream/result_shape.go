@@ -25,6 +25,20 @@ func checkShape(kind junctor.Kind, body []byte) string {
 	}
 }
 
+// listMember is the member of a result that holds a list; "" where there is none.
+func listMember(kind junctor.Kind) string {
+	switch kind {
+	case junctor.KindTool:
+		return "content"
+	case junctor.KindResource:
+		return "contents"
+	case junctor.KindPrompt:
+		return "messages"
+	default:
+		return ""
+	}
+}
+
 // checkToolResult checks the result of a tool.
 func checkToolResult(body []byte) string {
 	if flag := wire.Get(body, "isError"); flag != nil && string(flag) != "true" && string(flag) != "false" {
@@ -42,7 +56,8 @@ func checkToolResult(body []byte) string {
 }
 
 // checkElements checks each element of a list, which must exist. Null passes: some
-// servers write it for an empty list.
+// servers write it for an empty list, and clients
+// receive the empty list.
 func checkElements(body []byte, key string, check func(element []byte, at string) string) string {
 	list := wire.Get(body, key)
 	if wire.IsNull(list) {

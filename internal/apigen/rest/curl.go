@@ -37,7 +37,7 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 		case isCurl(c):
 			report(at, doc.Error, doc.Missing, "this curl command names no URL", "write the URL that it asks")
 		default:
-			if found = namedRequests(lines[c.line], c.comment, at); len(found) == 0 && !c.isPiped {
+			if found = namedRequests(lines[c.line], c.comment, at); len(found) == 0 && !c.isPiped && !c.isAssignment && !slices.Equal(c.words, []string{"done"}) {
 				report(at, doc.Hint, doc.UnknownValue, "this is no curl command: it is left out", "take it out")
 			}
 		}
@@ -78,8 +78,8 @@ func namedRequests(line, about string, at doc.Position) []*request {
 // isCurl reports whether a command is curl, also after the prompt of a shell.
 func isCurl(c shellCommand) bool {
 	words := c.words
-	// Examples often include the prompt of the shell.
-	if len(words) > 0 && (words[0] == "$" || words[0] == ">" || words[0] == "%") {
+	// Examples often include the prompt of the shell, and words before the command.
+	for len(words) > 0 && slices.Contains([]string{"$", ">", "%", "do", "then", "time", "sudo"}, words[0]) {
 		words = words[1:]
 	}
 	return len(words) > 0 && (words[0] == "curl" || strings.HasSuffix(words[0], "/curl") || words[0] == "curl.exe")

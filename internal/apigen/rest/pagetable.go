@@ -37,6 +37,9 @@ func (p *pageReader) readTable(b pageBlock) {
 	t := endpointTable{pageReader: p, head: head, descriptionColumn: about}
 	t.pathColumn = findColumn(head, "path", "endpoint", "url", "route", "uri", "resource")
 	t.methodColumn = findColumn(head, "method", "verb", "http method")
+	if isVertical(b) && p.verticalTable(b) {
+		return
+	}
 	if t.readRows(b) {
 		p.current = nil
 		return
@@ -57,6 +60,18 @@ func (p *pageReader) readTable(b pageBlock) {
 		}
 		p.addDescribedParam(cellAt(row, name), cellAt(row, kind), need, cellAt(row, about), cmp.Or(cellAt(row, where), strings.ToLower(head[name])))
 	}
+}
+
+// isVertical says whether the first row of a table, its head, is a label and a value
+// like the rows below it.
+func isVertical(b pageBlock) bool {
+	labels := 0
+	for _, row := range b.rows {
+		if len(row) == 2 && patterns().pairLabel.MatchString(row[0]) && !patterns().pairLabel.MatchString(row[1]) {
+			labels++
+		}
+	}
+	return labels > 1 && len(b.rows[0]) == 2 && patterns().pairLabel.MatchString(b.rows[0][0])
 }
 
 // verticalTable reads a table with one row for the method and one for the path

@@ -26,7 +26,7 @@ const (
 // patternSet holds the regular expressions of this package.
 type patternSet struct {
 	atxHeading, fence, tableDelimiter, link, image, autolink, inlineTag, emphasis, listItem, sourceBlock, asciidocHeading, rstDirective, blueprintHead, blueprintAction, blueprintOther, blueprintItem, blueprintParam,
-	blueprintMedia, specTag, specData, specCall, specLink, embedded, pageTag, placeholder, endpoint,
+	blueprintMedia, fetchCall, httpie, assignment, variableBase, specTag, specData, specCall, specLink, embedded, pageTag, placeholder, endpoint,
 	pathFirst, wholeEndpoint, unknownVerb, method, methodsOnly, wildcard, httpVersion, leadingMarks, pathOnly, baseURL, basePath, baseLabel, baseWord,
 	methodLabel, pathLabel, pairLabel, listParam, sendableMethod, methodToken, secretName, bracedParam, angledParam, typedParam, shellParam, colonParam, capitalsParam,
 	urlScheme, numeric, uuid, hexHash, prefixedID, longToken, anyDigit, plainWord *regexp.Regexp
@@ -75,6 +75,13 @@ var patterns = sync.OnceValue(func() *patternSet { //nolint:gochecknoglobals // 
 		blueprintParam: regexp.MustCompile("^`?([\\w.%-]+)`?(?:\\s*[:=]\\s*`?([^`(]*?)`?)?\\s*(?:\\(([^)]*)\\))?\\s*(?:-\\s*(.*))?$"),
 		// A media type in parentheses.
 		blueprintMedia: regexp.MustCompile(`\(([-\w.+/]+)[^)]*\)`),
+
+		// Calls in the code of a program: fetch with a method, HTTPie, the assignment
+		// of a shell variable, and a path below a base that is a variable.
+		fetchCall:    regexp.MustCompile(`["'\x60](` + pathText + `)["'\x60].*\bmethod["']?\s*[:=]\s*["'](` + writtenMethod + `)["']`),
+		httpie:       regexp.MustCompile(`\bhttps?\s+(` + writtenMethod + `)\s+((?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::\d+)?/[^\s"'\x60]*)`),
+		assignment:   regexp.MustCompile(`^[A-Za-z_]\w*=`),
+		variableBase: regexp.MustCompile(`^(?:\$\{?\w+\}?|\{\{?\s*[-\w.]+\s*\}?\})/`),
 
 		// Pages that display a document name it in one of these ways: in the
 		// tag of a viewer, in the data of a script, in a call of JavaScript, or

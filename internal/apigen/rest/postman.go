@@ -80,6 +80,7 @@ func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	if len(p.requests) == 0 {
 		return nil, "the collection has no request"
 	}
+	nameExampleIDs(p.requests)
 	d := makeDocument(doc.Postman, info.Get("name").Str(), p.requests, p.problems)
 	d.Version, d.Description = "2.1", descriptionText(info.Get("description"))
 	return d, ""
@@ -114,6 +115,23 @@ func (p *postmanReader) readFolder(n *doc.Node, tags []string, auth *doc.Node, d
 			continue
 		}
 		p.readRequest(item, req, tags, within)
+	}
+}
+
+// nameExampleIDs makes parameters of ids that requests were saved with. If another
+// request has a parameter there, it has the same name.
+func nameExampleIDs(all []*request) {
+	named := map[string]*request{} // by shape, of those that have parameters
+	for _, r := range all {
+		if slices.ContainsFunc(r.path, func(s pathSegment) bool { return len(s.params) > 0 }) {
+			named[r.method+" "+r.base+pathShape(r)] = r
+		}
+	}
+	for _, r := range all {
+		r.nameIDs()
+		if known := named[r.method+" "+r.base+pathShape(r)]; known != nil && known != r {
+			r.path = slices.Clone(known.path)
+		}
 	}
 }
 

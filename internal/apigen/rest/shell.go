@@ -14,6 +14,8 @@ type shellCommand struct {
 	stdin string
 	// isPiped is set if it reads the output of the command before it.
 	isPiped bool
+	// isAssignment is set if it only gives variables their values.
+	isAssignment bool
 }
 
 // splitCommands splits a shell text into commands. It understands quotes,
@@ -27,7 +29,41 @@ func splitCommands(text string) []shellCommand {
 		l.readNext()
 	}
 	l.endCommand()
-	return joinOptions(l.commands)
+	return fillAddresses(joinOptions(l.commands))
+}
+
+// fillAddresses puts the address that a script gives a variable, as BASE=https://…
+// does, in its place. Other variables stay: they stand for values that a caller gives.
+func fillAddresses(all []shellCommand) []shellCommand {
+	known := map[string]string{}
+	fill := func(word string) string {
+		return patterns().shellParam.ReplaceAllStringFunc(word, func(variable string) string {
+			if value, found := known[strings.Trim(variable, "${}")]; found {
+				return value
+			}
+			return variable
+		})
+	}
+	for i := range all {
+		c := &all[i]
+		words := c.words
+		if len(words) > 1 && words[0] == "export" {
+			words = words[1:]
+		}
+		c.isAssignment = true
+		for _, w := range words {
+			c.isAssignment = c.isAssignment && patterns().assignment.MatchString(w)
+		}
+		for j, w := range words {
+			if len(known) > 0 {
+				words[j] = fill(w)
+			}
+			if name, value, _ := strings.Cut(words[j], "="); c.isAssignment && patterns().urlScheme.MatchString(value) {
+				known[name] = strings.TrimRight(value, "/")
+			}
+		}
+	}
+	return all
 }
 
 // joinOptions appends lines that begin with an option to the curl command
@@ -100,8 +136,11 @@ func (l *shellLexer) readNext() {
 	case (c == '^' || c == '`') && l.pos < len(l.text) && l.text[l.pos] == '\n' && !l.inWord:
 		l.pos++
 		l.line++
-	case c == ';' || c == '|' || c == '&' && l.pos < len(l.text) && l.text[l.pos] == '&':
+	case c == ';' || c == '|' || c == '&' && (!l.inWord || l.pos < len(l.text) && l.text[l.pos] == '&'): // ; | || && and & behind a command
 		l.endCommand()
+		if c == '&' && l.pos < len(l.text) && l.text[l.pos] == '&' {
+			l.pos++
+		}
 		l.current.isPiped = c == '|'
 	case c == '#' && !l.inWord:
 		to := strings.IndexByte(l.text[l.pos:], '\n')

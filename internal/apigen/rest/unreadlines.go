@@ -49,9 +49,27 @@ func newUnreadLines(in *doc.Input, all []*request, problems []doc.Problem) *unre
 	return u
 }
 
+// programMentions are endpoints that a line of a program names in another way than
+// pages do: fetch(url, {method: "PUT"}) and HTTPie's http PUT host/path.
+func programMentions(text string) []endpointMention {
+	var found []endpointMention
+	add := func(method, path string) {
+		one := endpointMention{methods: splitMethods(method)}
+		one.paths, one.isWildcard = splitPaths(path)
+		found = append(found, one)
+	}
+	if m := patterns().fetchCall.FindStringSubmatch(text); m != nil {
+		add(m[2], m[1])
+	}
+	if m := patterns().httpie.FindStringSubmatch(text); m != nil {
+		add(m[1], "https://"+m[2])
+	}
+	return found
+}
+
 // checkLine checks one line of the text.
 func (u *unreadLines) checkLine(text string, line int) {
-	for _, m := range findMentions(text) {
+	for _, m := range append(findMentions(text), programMentions(text)...) {
 		u.in.Meter().Spend(20)
 		for _, method := range m.methods {
 			for _, path := range m.paths {
@@ -80,7 +98,14 @@ func (u *unreadLines) reportLine(endpoint string, line int) {
 // values in the place of parameters, or without the path of the base.
 func (u *unreadLines) isKnown(method, path string) bool {
 	r := &request{method: method}
+	at := patterns().variableBase.FindStringIndex(path)
+	if at != nil { // $BASE/users
+		path = path[at[1]-1:]
+	}
 	r.setURL(path, true, doc.Position{})
+	if at != nil {
+		r.nameIDs()
+	}
 	if u.known[method+pathShape(r)] {
 		return true
 	}
