@@ -19,7 +19,7 @@ type mention struct {
 // inlineText is a line of Markdown without its marks. Backticks stay: they say
 // where a path ends.
 func inlineText(s string) string {
-	if strings.ContainsAny(s, "<&[\\*_!") {
+	if strings.ContainsAny(s, "<&[\\*_!~") {
 		p := pattern()
 		s = p.image.ReplaceAllString(s, "$1")
 		s = p.link.ReplaceAllString(s, "$1")
@@ -31,10 +31,70 @@ func inlineText(s string) string {
 			return ""
 		})
 		s = html.UnescapeString(s)
-		s = strings.NewReplacer("**", "", "__", "", `\{`, "{", `\}`, "}", `\_`, "_", `\<`, "<", `\>`, ">", `\*`, "*", `\[`, "[", `\]`, "]", "\u00a0", " ").Replace(s)
+		for _, mark := range []string{"~~", "**", "__"} {
+			s = stripPairs(s, mark)
+		}
+		s = strings.NewReplacer(`\{`, "{", `\}`, "}", `\_`, "_", `\<`, "<", `\>`, ">", `\*`, "*", `\[`, "[", `\]`, "]", "\u00a0", " ").Replace(s)
 		s = p.emphasis.ReplaceAllString(s, "$1$2$3")
 	}
 	return s
+}
+
+// stripPairs takes a mark of emphasis away where it opens and closes. One that is
+// part of a path stays: /files/** is a wildcard, and /a/__new__ a name.
+func stripPairs(s, mark string) string {
+	var b strings.Builder
+	for {
+		open := openingMark(s, mark)
+		if open < 0 {
+			break
+		}
+		inner := s[open+len(mark):]
+		end := strings.Index(inner, mark)
+		for end >= 0 && (end == 0 || inner[end-1] == ' ') { // it closes behind a letter or sign
+			next := strings.Index(inner[end+1:], mark)
+			if next < 0 {
+				end = -1
+				break
+			}
+			end += 1 + next
+		}
+		if end < 0 {
+			break
+		}
+		b.WriteString(s[:open])
+		b.WriteString(inner[:end])
+		s = inner[end+len(mark):]
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// openingMark finds the first mark that can open: text follows it, and it does not
+// stand within a path or a word. -1 is that there is none.
+func openingMark(s, mark string) int {
+	for from := 0; ; {
+		at := strings.Index(s[from:], mark)
+		if at < 0 {
+			return -1
+		}
+		at += from
+		from = at + len(mark)
+		before, behind := byte(' '), byte(' ')
+		if at > 0 {
+			before = s[at-1]
+		}
+		if from < len(s) {
+			behind = s[from]
+		}
+		if behind != ' ' && before != '/' && (mark != "__" || !isWordByte(before)) {
+			return at
+		}
+	}
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 // mentionsIn finds the endpoints that a text names, such as "GET /users",

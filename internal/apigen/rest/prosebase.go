@@ -71,14 +71,14 @@ func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*reques
 		r.relative = r.base == ""
 		if r.relative {
 			r.prefix(b)
-			r.base = b.url
+			r.setBase(b.url)
 		}
 	}
 	if !slices.ContainsFunc(bases, func(b *pageBase) bool { return b.url != "" }) {
 		base := learnBase(all, meter)
 		for _, r := range all {
 			if r.relative {
-				r.base = base
+				r.setBase(base)
 			}
 		}
 		bases = []*pageBase{{url: base}}
@@ -117,6 +117,27 @@ func (r *request) prefix(b *pageBase) {
 		return
 	}
 	r.path = slices.Concat(front.path, r.path)
+}
+
+// setBase puts a path below the base URL of its page. A path that is written from
+// the root of the host, as in "GET /api/v1/users HTTP/1.1", has the base's own path
+// already, and loses it.
+func (r *request) setBase(url string) {
+	r.base = url
+	if url == "" {
+		return
+	}
+	var base request
+	base.setURL(url, false, r.at)
+	n := len(base.path)
+	if n == 0 || len(r.path) < n || !slices.EqualFunc(base.path, r.path[:n], func(a, b segment) bool { return a.text == b.text }) {
+		return
+	}
+	if len(r.path) == n { // the base itself: without a slash behind it
+		r.base = base.base
+		return
+	}
+	r.path = r.path[n:]
 }
 
 // strip takes the base URL off a request that was written with it.

@@ -35,6 +35,9 @@ func (p *page) table(b block) {
 	t := endpointTable{page: p, head: head, about: about}
 	t.path = column(head, "path", "endpoint", "url", "route", "uri", "resource")
 	t.method = column(head, "method", "verb", "http method")
+	if isVertical(b) && p.verticalTable(b) {
+		return
+	}
 	if t.read(b) {
 		p.now = nil
 		return
@@ -54,6 +57,18 @@ func (p *page) table(b block) {
 		}
 		p.param(cell(row, name), cell(row, kind), need, cell(row, about), cmp.Or(cell(row, where), strings.ToLower(head[name])))
 	}
+}
+
+// isVertical says whether the first row of a table, its head, is a label and a value
+// like the rows below it.
+func isVertical(b block) bool {
+	labels := 0
+	for _, row := range b.rows {
+		if len(row) == 2 && pattern().label.MatchString(row[0]) && !pattern().label.MatchString(row[1]) {
+			labels++
+		}
+	}
+	return labels > 1 && len(b.rows[0]) == 2 && pattern().label.MatchString(b.rows[0][0])
 }
 
 // verticalTable reads a table with a row for the method and one for the path of an
