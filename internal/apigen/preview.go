@@ -64,7 +64,7 @@ func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 	for _, x := range m.Problems {
 		p.Problems = append(p.Problems, junctor.APIProblem{
 			File: x.At.File, Line: int(x.At.Line), Column: int(x.At.Column), Pointer: x.Pointer, Severity: string(x.Severity), Code: string(x.Code),
-			Message: x.Message, Remedy: x.Remedy, Operation: x.Key,
+			Message: doc.AsSentence(x.Message), Remedy: doc.AsSentence(x.Remedy), Operation: x.Key,
 		})
 	}
 	for _, t := range d.Tried {

@@ -150,8 +150,31 @@ func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, 
 	}
 	if !c.json() {
 		c.say("added %s, which calls %s; junctor tool ls --server %s lists its tools, junctor server validate %s what could be better", added.ID, added.URL, added.ID, added.ID)
+		c.sayDocumentErrors(cmd, added.ID)
 	}
 	return c.done(added)
+}
+
+// sayDocumentErrors warns that parts of a document could not be read: its tools are
+// those of the rest. The server is there already, so a failure to ask is no error.
+func (c *cli) sayDocumentErrors(cmd *cobra.Command, id string) {
+	var p junctor.APIPreview
+	if err := c.ask(cmd, http.MethodGet, path("servers", id, "validate"), nil, &p); err != nil {
+		return
+	}
+	p.Problems = slices.DeleteFunc(p.Problems, func(x junctor.APIProblem) bool { return x.Severity != "error" })
+	for i, x := range p.Problems {
+		if i == 5 {
+			c.say("%d more errors: junctor server validate %s lists them", len(p.Problems)-i, id)
+			return
+		}
+		c.say("%s:%d:%d: error %s: %s", cell(x.File), x.Line, x.Column, x.Code, problemText(&x))
+	}
+}
+
+// problemText is the problem, and what to do.
+func problemText(x *junctor.APIProblem) string {
+	return strings.TrimSpace(cell(x.Message) + " " + cell(x.Remedy))
 }
 
 // namingFlags names the flags in an error that names fields of the API. instead are
@@ -248,10 +271,7 @@ func toolCounts(p *junctor.APIPreview) string {
 // printProblems shows what is wrong where, and what could be better.
 func (c *cli) printProblems(p *junctor.APIPreview) error {
 	for _, x := range p.Problems {
-		fmt.Fprintf(c.out, "%s:%d:%d: %s %s: %s", cell(x.File), x.Line, x.Column, x.Severity, x.Code, cell(x.Message))
-		if x.Remedy != "" {
-			fmt.Fprintf(c.out, " %s", cell(x.Remedy))
-		}
+		fmt.Fprintf(c.out, "%s:%d:%d: %s %s: %s", cell(x.File), x.Line, x.Column, x.Severity, x.Code, problemText(&x))
 		if e := x.Edit; e != nil {
 			fmt.Fprintf(c.out, " (%s)", shownEdit(e))
 		}

@@ -107,6 +107,7 @@ func TestBrokenDocumentOnTheCommandLine(t *testing.T) {
 	}
 	sound, broken, empty := file("sound.yaml", soundDocument), file("broken.yaml", brokenDocument), file("empty.yaml", emptyDocument)
 	flawed := file("flawed.yaml", soundDocument+"  /dogs: {get: 3}\n")
+	half := file("half.yaml", "openapi: 3.0.0\ninfo: {title: x, version: '1'}\npaths:\n  /a:\n    get:\n      responses:\n        '200': {description: ok\n  /b:\n    get: {}\n")
 	for _, c := range []struct {
 		args []string
 		code int
@@ -125,6 +126,7 @@ func TestBrokenDocumentOnTheCommandLine(t *testing.T) {
 		{[]string{"server", "reimport", "pets", empty, "--yes"}, 1, "--allow-empty"},
 		{[]string{"server", "add", "flawed", flawed}, 0, "added flawed"},
 		{[]string{"server", "validate", "flawed"}, 1, "wrong_type"},
+		{[]string{"server", "add", "half", half, "--base-url", "https://pets.example.com"}, 0, "document:7:16: error syntax: Invalid YAML"}, // what was left out is said
 	} {
 		code, said := run(c.args...)
 		if (code != 0) != (c.code != 0) || !strings.Contains(said, c.want) {

@@ -149,11 +149,23 @@ var structuredText = regexp.MustCompile(`^\s*[{[]|(?m)^["']?(?:openapi|swagger)[
 
 // Sentence is the problem in one line: where it is, what is wrong and what to do.
 func (p *Problem) Sentence() string {
-	message := p.Message
+	message := AsSentence(p.Message)
 	if first, size := utf8.DecodeRuneInString(message); size > 0 {
 		message = string(unicode.ToLower(first)) + message[size:]
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s, line %d, column %d: %s %s", p.At.File, p.At.Line, p.At.Column, message, p.Remedy))
+	return strings.TrimSpace(fmt.Sprintf("%s, line %d, column %d: %s", p.At.File, p.At.Line, p.At.Column, strings.TrimSpace(message+" "+AsSentence(p.Remedy))))
+}
+
+// AsSentence gives a text a capital letter and a full stop, where it has none.
+func AsSentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	if !strings.ContainsAny(text[len(text)-1:], ".!?:}]") {
+		text += "."
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 func sortProblems(list []Problem) {

@@ -50,7 +50,7 @@ func (s *Schema) syntax(err error, lines int) {
 			at.Line, at.Column = e.Locations[0].Line+lines, e.Locations[0].Column
 		}
 	}
-	s.problem(at, "", doc.Error, codeSyntax, "", "this is not GraphQL's schema language: "+message, "mend the definition; the others are used without it")
+	s.problem(at, "", doc.Error, codeSyntax, "", "this is not GraphQL's schema language: "+message, "correct the definition")
 }
 
 // part is a piece of SDL and how many lines stand before it.
