@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	junctor "github.com/junctor-mcp/junctor"
 )
 
@@ -145,9 +147,10 @@ func textOf(m *junctor.Message) (body, search string, err error) {
 }
 
 // searchable is a text as it is compared: what databases cannot keep is left
-// out, and case does not count.
+// out, and case does not count. It goes by way of the upper case, since some letters
+// have two lower ones (σ and ς), as the search of calls does.
 func searchable(text string) string {
-	return strings.ToLower(strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", ""))
+	return strings.ToLower(strings.ToUpper(norm.NFC.String(strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\x00", ""))))
 }
 
 func scanMessage(row scanner) (junctor.Message, error) {

@@ -92,7 +92,7 @@ func messagesInOrder(t *trial) {
 	_ = must(mine.AddWorkspace(t.Context(), room("attic")))(t)
 	want := make([]junctor.Message, 0, 5)
 	for i := range 5 {
-		m := said("kitchen", fmt.Sprintf("z%d", 9-i), "r", fmt.Sprintf("Grüße %d 100%%_!", i))
+		m := said("kitchen", fmt.Sprintf("z%d", 9-i), "r", fmt.Sprintf("Grüße %d 100%%_! ΣΊΣΥΦΟΣ u\u0308", i))
 		ok(t, mine.PutMessage(t.Context(), &m))
 		want = append(want, m)
 	}
@@ -112,6 +112,8 @@ func messagesInOrder(t *trial) {
 		{"before none", store.MessageFilter{Before: "nothing", Limit: 2}, nil},
 		{"in any case", store.MessageFilter{Query: "GRÜSSE 3", Limit: 9}, nil},
 		{"in any case of one letter", store.MessageFilter{Query: "GRÜßE 3", Limit: 9}, want[3:4]},
+		{"a letter with two small forms", store.MessageFilter{Query: "3 100%_! σίσυφος", Limit: 9}, want[3:4]},
+		{"a letter and its mark apart", store.MessageFilter{Query: "3 100%_! ΣΊΣΥΦΟΣ ü", Limit: 9}, want[3:4]},
 		{"signs stand for themselves", store.MessageFilter{Query: "100%_!", Limit: 1}, want[4:]},
 		{"what a tool said", store.MessageFilter{Query: "needle", Limit: 9}, want[1:2]},
 		{"no sign for any", store.MessageFilter{Query: "g%e", Limit: 9}, nil},
