@@ -45,6 +45,9 @@ func (s *Server) shape(req *catalog.Request, body []byte, modern bool) (catalog.
 		if why := checkShape(req.Kind, body); why != "" {
 			return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "server %s answered with a result that does not fit MCP: %s; its author has to correct that", s.o.ID, why)
 		}
+		if key := listMember(req.Kind); key != "" && wire.IsNull(wire.Get(body, key)) {
+			add = append(add, wire.Member{Key: key, Value: []byte("[]")}) // clients of the official SDKs refuse null
+		}
 	}
 	if meta := wire.Get(body, "_meta"); meta != nil && bytes.Contains(meta, []byte(wire.MetaPrefix)) {
 		if kept := append(appendStripped(nil, meta), '}'); len(kept) > 2 {

@@ -25,6 +25,20 @@ func checkShape(kind junctor.Kind, body []byte) string {
 	}
 }
 
+// listMember is the member of a result that holds a list; "" where there is none.
+func listMember(kind junctor.Kind) string {
+	switch kind {
+	case junctor.KindTool:
+		return "content"
+	case junctor.KindResource:
+		return "contents"
+	case junctor.KindPrompt:
+		return "messages"
+	default:
+		return ""
+	}
+}
+
 func checkToolResult(body []byte) string {
 	if flag := wire.Get(body, "isError"); flag != nil && string(flag) != "true" && string(flag) != "false" {
 		return "isError is not true or false"
@@ -40,7 +54,7 @@ func checkToolResult(body []byte) string {
 }
 
 // checkEach holds the elements of a list, which must be there, to a check. Null is
-// what some servers write for an empty one.
+// what some servers write for an empty one; clients are given the empty one.
 func checkEach(body []byte, key string, check func(element []byte, at string) string) string {
 	list := wire.Get(body, key)
 	if wire.IsNull(list) {
