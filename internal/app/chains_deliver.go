@@ -95,6 +95,9 @@ func (c *chains) Content(ctx context.Context, tenant junctor.TenantID, o *juncto
 	}
 	if err != nil {
 		c.failed(err)
+		if errors.Is(err, erc8004.ErrUnusable) { // nobody can have it: the event is told without it
+			return nil, "", junctor.Errorf(junctor.CodeNotFound, "%w", err)
+		}
 		return nil, "", refused(err)
 	}
 	if o.File.Verify && !file.Proved() {

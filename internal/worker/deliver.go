@@ -263,10 +263,13 @@ func (w *Worker) fileFailed(ctx context.Context, l *queue.Lease, order *junctor.
 		o.class = queue.Unbegun
 	default:
 	}
-	if ctx.Err() != nil { // the attempt was ended from here, which says nothing of the file
+	switch {
+	case ctx.Err() != nil: // the attempt was ended from here, which says nothing of the file
 		o.class = queue.Unbegun
-	}
-	if o.class != queue.Retry {
+		return attachment{}, o
+	case junctor.CodeOf(err) == junctor.CodeNotFound: // another attempt would find the same
+		return missingFile(order, "nothing can be fetched from its address", err), nil
+	case o.class != queue.Retry:
 		return attachment{}, o
 	}
 	tried, readErr := w.o.Queue.Attempts(ctx, l.Tenant, l.ID)
@@ -286,9 +289,13 @@ func (w *Worker) fileFailed(ctx context.Context, l *queue.Lease, order *junctor.
 		o.after = min(o.after, maxFileWait)
 		return attachment{}, o
 	}
-	// The endpoint is a stranger's: it is not told of the gateways that were asked.
-	why := fmt.Sprintf("it could not be fetched in %d attempts", failed)
-	return attachment{noteMissing + why + ": " + junctor.AsError(err).Message, &absentFile{order.File.URI, "missing", why}}, nil
+	return missingFile(order, fmt.Sprintf("it could not be fetched in %d attempts", failed), err), nil
+}
+
+// missingFile says of a call that it is made without the file. The endpoint is a
+// stranger's: it is told why, and not of the gateways that were asked.
+func missingFile(order *junctor.Order, why string, err error) attachment {
+	return attachment{noteMissing + why + ": " + junctor.AsError(err).Message, &absentFile{order.File.URI, "missing", why}}
 }
 
 // maxFileWait is how long at most the next attempt to get a file is put off because

@@ -42,6 +42,7 @@ func TestFilesThatCannotBeHad(t *testing.T) {
 		"as often as the trigger says":          {unreachable, 5, 0, 4, true},
 		"one attempt":                           {unreachable, 1, 0, 0, true},
 		"the last attempt of the delivery":      {unreachable, 0, 2, 1, true},
+		"its address leads nowhere":             {junctor.Errorf(junctor.CodeNotFound, "x"), 0, 0, 0, true},
 		"another file than was meant":           {junctor.Errorf(junctor.CodeInvalid, "x"), 0, 0, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {

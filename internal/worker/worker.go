@@ -51,7 +51,8 @@ type Targets interface {
 type Files interface {
 	// Content gives the content of an order's file as JSON, or nil where the order
 	// goes without it; proof names what proved it, or is Unproved. Unavailable,
-	// timeout and unreachable may pass, other errors do not.
+	// timeout and unreachable may pass; not found says that nobody can have the file,
+	// and the order goes without it. For other errors the order is not carried out.
 	Content(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (content json.RawMessage, proof string, err error)
 }
 

@@ -197,6 +197,14 @@ func TestHostileFiles(t *testing.T) {
 	if c := a.got()[told]; c.Arguments["fileContent"] != nil || c.Arguments["fileUri"] != web.URL+"/file" {
 		t.Errorf("%+v", c)
 	}
+	// So is one that nothing can be fetched from: anybody can name it.
+	for i, uri := range []string{"ipfs://bogus", "gopher://x/", "http://169.254.169.254/file"} {
+		tell(42, uri, erc8004.Keccak([]byte("x")))
+		poll.Until(t, "a call without "+uri, patience, func() bool { return len(a.got()) == told+2+i })
+		if d := r.deliveries(t, 42)[0]; d["attempts"] != float64(1) {
+			t.Errorf("%s: %v", uri, d)
+		}
+	}
 }
 
 // A token is sent in the header that the registration asks for, unless somebody named
