@@ -100,6 +100,9 @@ func isWordByte(c byte) bool {
 // mentionsIn finds the endpoints that a text names, such as "GET /users",
 // "GET/POST /users", "a POST request to `/users`" or "/users (GET)".
 func mentionsIn(text string) []mention {
+	if onlyMethods(text) != nil { // "PUT / PATCH" names no path
+		return nil
+	}
 	var found []mention
 	for _, m := range pattern().endpoint.FindAllStringSubmatchIndex(text, -1) {
 		one := mention{start: m[2], methods: methodList(text[m[2]:m[3]]), leads: pattern().marks.MatchString(text[:m[2]])}

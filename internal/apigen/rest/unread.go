@@ -44,9 +44,27 @@ func newUnreadLines(in *doc.Input, all []*request, problems []doc.Problem) *unre
 	return u
 }
 
+// programMentions are endpoints that a line of a program names in another way than
+// pages do: fetch(url, {method: "PUT"}) and HTTPie's http PUT host/path.
+func programMentions(text string) []mention {
+	var found []mention
+	add := func(method, path string) {
+		one := mention{methods: methodList(method)}
+		one.paths, one.loose = pathsOf(path)
+		found = append(found, one)
+	}
+	if m := pattern().fetchCall.FindStringSubmatch(text); m != nil {
+		add(m[2], m[1])
+	}
+	if m := pattern().httpie.FindStringSubmatch(text); m != nil {
+		add(m[1], "https://"+m[2])
+	}
+	return found
+}
+
 // look reads one line.
 func (u *unreadLines) look(text string, line int) {
-	for _, m := range mentionsIn(text) {
+	for _, m := range append(mentionsIn(text), programMentions(text)...) {
 		u.in.Meter().Spend(20)
 		for _, method := range m.methods {
 			for _, path := range m.paths {
