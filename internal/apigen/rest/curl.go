@@ -34,7 +34,7 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 		case isCurl(c):
 			report(at, doc.Error, doc.Missing, "this curl command names no URL", "write the URL that it asks")
 		default:
-			if found = named(lines[c.line], c.about, at); len(found) == 0 && !c.piped {
+			if found = named(lines[c.line], c.about, at); len(found) == 0 && !c.piped && !c.assigns && !slices.Equal(c.words, []string{"done"}) {
 				report(at, doc.Hint, doc.UnknownValue, "this is no curl command: it is left out", "take it out")
 			}
 		}
@@ -73,7 +73,7 @@ func named(line, about string, at doc.Position) []*request {
 
 func isCurl(c command) bool {
 	words := c.words
-	if len(words) > 0 && (words[0] == "$" || words[0] == ">" || words[0] == "%") { // the prompt of a shell
+	for len(words) > 0 && slices.Contains([]string{"$", ">", "%", "do", "then", "time", "sudo"}, words[0]) { // the prompt of a shell, and words before a command
 		words = words[1:]
 	}
 	return len(words) > 0 && (words[0] == "curl" || strings.HasSuffix(words[0], "/curl") || words[0] == "curl.exe")

@@ -23,7 +23,7 @@ const (
 // patterns are what texts are looked at with.
 type patterns struct {
 	atx, fence, delimiter, link, image, autolink, inlineTag, emphasis, item, sourceBlock, section, directive, blueprintHead, blueprintAction, blueprintOther, blueprintItem, blueprintParam,
-	blueprintMedia, fetchCall, httpie, specTag, specData, specCall, specLink, embedded, pageTag, placeholder, endpoint,
+	blueprintMedia, fetchCall, httpie, assignment, variableBase, specTag, specData, specCall, specLink, embedded, pageTag, placeholder, endpoint,
 	pathFirst, whole, unknownVerb, method, methodsOnly, wildcard, version, marks, pathOnly, baseURL, basePath, baseLabel, baseWord,
 	methodLabel, pathLabel, label, listParam, verb, token, sensitive, braced, angled, typed, shell, colon, capitals,
 	opening, numeric, uuid, hash, prefixed, long, digit, wordlike *regexp.Regexp
@@ -58,8 +58,10 @@ var pattern = sync.OnceValue(func() *patterns { //nolint:gochecknoglobals // it 
 		blueprintMedia:  regexp.MustCompile(`\(([-\w.+/]+)[^)]*\)`),
 
 		// Programs.
-		fetchCall: regexp.MustCompile(`["'\x60](` + pathText + `)["'\x60].*\bmethod["']?\s*[:=]\s*["'](` + written + `)["']`),
-		httpie:    regexp.MustCompile(`\bhttps?\s+(` + written + `)\s+((?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::\d+)?/[^\s"'\x60]*)`),
+		fetchCall:    regexp.MustCompile(`["'\x60](` + pathText + `)["'\x60].*\bmethod["']?\s*[:=]\s*["'](` + written + `)["']`),
+		variableBase: regexp.MustCompile(`^(?:\$\{?\w+\}?|\{\{?\s*[-\w.]+\s*\}?\})/`),
+		assignment:   regexp.MustCompile(`^[A-Za-z_]\w*=`),
+		httpie:       regexp.MustCompile(`\bhttps?\s+(` + written + `)\s+((?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::\d+)?/[^\s"'\x60]*)`),
 
 		// Where pages that draw a document say which.
 		specTag:  regexp.MustCompile(`(?is)<(?:redoc|rapi-doc|elements-api|rapi-pdf)\b[^>]*?\b(?:spec-url|apiDescriptionUrl)\s*=\s*["']([^"']+)["']`),

@@ -74,6 +74,7 @@ func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	if len(p.requests) == 0 {
 		return nil, "the collection has no request"
 	}
+	nameExampleIDs(p.requests)
 	d := document(doc.Postman, info.Get("name").Str(), p.requests, p.problems)
 	d.Version, d.Description = "2.1", words(info.Get("description"))
 	return d, ""
@@ -106,6 +107,23 @@ func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) 
 			continue
 		}
 		p.request(item, req, tags, within)
+	}
+}
+
+// nameExampleIDs makes parameters of ids that requests were saved with. If another
+// request has a parameter there, it has the same name.
+func nameExampleIDs(all []*request) {
+	named := map[string]*request{} // by shape, of those that have parameters
+	for _, r := range all {
+		if slices.ContainsFunc(r.path, func(s segment) bool { return len(s.params) > 0 }) {
+			named[r.method+" "+r.base+shapeOfPath(r)] = r
+		}
+	}
+	for _, r := range all {
+		r.nameIDs()
+		if known := named[r.method+" "+r.base+shapeOfPath(r)]; known != nil && known != r {
+			r.path = slices.Clone(known.path)
+		}
 	}
 }
 

@@ -10,6 +10,8 @@ type command struct {
 	about string
 	input string // of a here-document
 	piped bool   // it takes what the command before it answers
+
+	assigns bool // it gives variables their values, and does nothing else
 }
 
 // commands takes a shell text apart: quotes, escapes and joined lines. Comments
@@ -21,7 +23,41 @@ func commands(text string) []command {
 		l.next()
 	}
 	l.end()
-	return joinOptions(l.all)
+	return fillAddresses(joinOptions(l.all))
+}
+
+// fillAddresses puts the address that a script gives a variable, as BASE=https://…
+// does, in its place. Other variables stay: they stand for values that a caller gives.
+func fillAddresses(all []command) []command {
+	known := map[string]string{}
+	fill := func(word string) string {
+		return pattern().shell.ReplaceAllStringFunc(word, func(variable string) string {
+			if value, found := known[strings.Trim(variable, "${}")]; found {
+				return value
+			}
+			return variable
+		})
+	}
+	for i := range all {
+		c := &all[i]
+		words := c.words
+		if len(words) > 1 && words[0] == "export" {
+			words = words[1:]
+		}
+		c.assigns = true
+		for _, w := range words {
+			c.assigns = c.assigns && pattern().assignment.MatchString(w)
+		}
+		for j, w := range words {
+			if len(known) > 0 {
+				words[j] = fill(w)
+			}
+			if name, value, _ := strings.Cut(words[j], "="); c.assigns && pattern().opening.MatchString(value) {
+				known[name] = strings.TrimRight(value, "/")
+			}
+		}
+	}
+	return all
 }
 
 // joinOptions brings the options of curl back to their command where the
@@ -85,8 +121,11 @@ func (l *lexer) next() {
 	case (c == '^' || c == '`') && l.pos < len(l.text) && l.text[l.pos] == '\n' && !l.open: // the command goes on, on Windows
 		l.pos++
 		l.line++
-	case c == ';' || c == '|' || c == '&' && l.pos < len(l.text) && l.text[l.pos] == '&':
+	case c == ';' || c == '|' || c == '&' && (!l.open || l.pos < len(l.text) && l.text[l.pos] == '&'): // ; | || && and & behind a command
 		l.end()
+		if c == '&' && l.pos < len(l.text) && l.text[l.pos] == '&' {
+			l.pos++
+		}
 		l.now.piped = c == '|'
 	case c == '#' && !l.open:
 		to := strings.IndexByte(l.text[l.pos:], '\n')

@@ -92,7 +92,14 @@ func (u *unreadLines) report(endpoint string, line int) {
 // values in the place of parameters, or without what the base has.
 func (u *unreadLines) isKnown(method, path string) bool {
 	r := &request{method: method}
+	at := pattern().variableBase.FindStringIndex(path)
+	if at != nil { // $BASE/users
+		path = path[at[1]-1:]
+	}
 	r.setURL(path, true, doc.Position{})
+	if at != nil {
+		r.nameIDs()
+	}
 	if u.known[method+shapeOfPath(r)] {
 		return true
 	}
