@@ -133,7 +133,7 @@ func (a *App) declaredEvents(cfg *config.Config, servers map[string]bool, still 
 }
 
 func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file string, servers map[string]bool, still bool) kind {
-	rows := a.store.For(p.Tenant)
+	rows := a.store.For(p.Tenant).By(p.ID())
 	return &rowKind[admin.WantedTrigger, junctor.Trigger]{
 		called: "trigger", want: want, file: file,
 		wish: func(w *admin.WantedTrigger) wish { return wish{w.Name, w.Where} },
@@ -164,7 +164,7 @@ func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file
 				if had.Declared == file {
 					t.Owner = had.Owner
 				}
-				t.CreatedAt = had.CreatedAt
+				t.CreatedAt, t.UpdatedAt = had.CreatedAt, had.UpdatedAt
 				_, err := rows.UpdateTrigger(ctx, t)
 				return err
 			}
@@ -178,7 +178,7 @@ func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file
 }
 
 func (a *App) scheduleKind(p *junctor.Principal, want []admin.WantedSchedule, file string) kind {
-	rows := a.store.For(p.Tenant)
+	rows := a.store.For(p.Tenant).By(p.ID())
 	return &rowKind[admin.WantedSchedule, junctor.Schedule]{
 		called: "schedule", want: want, file: file,
 		wish: func(w *admin.WantedSchedule) wish { return wish{w.Name, w.Where} },
@@ -203,7 +203,10 @@ func (a *App) scheduleKind(p *junctor.Principal, want []admin.WantedSchedule, fi
 				return err
 			}
 			if had != nil && had.Cron == s.Cron && had.Timezone == s.Timezone {
-				s.NextAt = had.NextAt // what was missed still comes
+				s.NextAt = time.Time{} // what was missed still comes
+			}
+			if had != nil {
+				s.UpdatedAt = had.UpdatedAt
 			}
 			_, err := rows.PutSchedule(ctx, s)
 			return err
@@ -277,8 +280,8 @@ func (a *App) sourceKind(p *junctor.Principal, want []admin.WantedSource, file s
 				secret = seal.Secret{}
 			}
 		}
-		s.CreatedAt = had.CreatedAt
-		_, err = a.intake.ChangeSource(ctx, p.Tenant, s, secret, false)
+		s.CreatedAt, s.UpdatedAt = had.CreatedAt, had.UpdatedAt
+		_, err = a.intake.ChangeSource(ctx, p.Tenant, p.ID(), s, secret, false)
 		return err
 	}
 	return k

@@ -311,7 +311,7 @@ func (s *servers) addGenerated(ctx context.Context, p *junctor.Principal, in adm
 		return junctor.Server{}, err
 	}
 	defer s.hold(p.Tenant, row.ID)()
-	stored, err := s.store(ctx, admitted, in.Credentials, nil)
+	stored, err := s.store(ctx, p, admitted, in.Credentials, nil)
 	if err != nil {
 		return junctor.Server{}, err
 	}

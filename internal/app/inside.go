@@ -57,7 +57,7 @@ func (s *servers) changeBuiltin(ctx context.Context, p *junctor.Principal, forme
 		return junctor.Server{}, err
 	}
 	defer s.hold(row.Tenant, row.ID)()
-	changed, err := s.app.store.For(row.Tenant).UpdateServer(ctx, admitted)
+	changed, err := s.app.store.For(row.Tenant).By(p.ID()).UpdateServer(ctx, admitted)
 	stored := changed.Row()
 	if err != nil || stored.State == junctor.StateInactive || stored.Views == former.Views {
 		return stored, err

@@ -188,13 +188,13 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 	defer s.hold(former.Tenant, former.ID)()
 	var stored admission.Server
 	if len(entered) == 0 && sameConnection(&row.Connection, &former.Connection) {
-		stored, err = s.app.store.For(former.Tenant).UpdateServer(ctx, admitted)
+		stored, err = s.app.store.For(former.Tenant).By(p.ID()).UpdateServer(ctx, admitted)
 	} else {
 		var set credential.Set
 		if set, err = s.kept(ctx, &row, entered, &former); err != nil {
 			return junctor.Server{}, err
 		}
-		stored, err = s.store(ctx, admitted, set, &former)
+		stored, err = s.store(ctx, p, admitted, set, &former)
 	}
 	changed := stored.Row()
 	if err != nil {

@@ -226,7 +226,7 @@ func (s *servers) drop(ctx context.Context, tenant junctor.TenantID, id string) 
 }
 
 // SetServerState switches a server off or on.
-func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState) error {
+func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState, version time.Time) error {
 	if state != junctor.StateActive && state != junctor.StateInactive {
 		return junctor.Errorf(junctor.CodeInvalid, "a server can be set to active or inactive, not to %q", string(state))
 	}
@@ -237,9 +237,17 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	if err := s.app.ours("server", id, row.Declared); err != nil {
 		return err
 	}
+	if err := junctor.CheckVersion(version, row.UpdatedAt); err != nil {
+		return err
+	}
 	defer s.hold(p.Tenant, id)()
-	rows := s.app.store.For(p.Tenant)
-	if err := rows.SetServerState(ctx, id, state, ""); err != nil {
+	rows := s.app.store.For(p.Tenant).By(p.ID())
+	if version.IsZero() { // the state alone is stored, whatever else was changed
+		err = rows.SetServerState(ctx, id, state, "")
+	} else {
+		err = rows.SwitchServer(ctx, id, state, version)
+	}
+	if err != nil {
 		return err
 	}
 	admitted, err := rows.AdmittedServer(ctx, id)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 // NewUser says what user is wanted. Sources and Tier have defaults: both, and
@@ -54,26 +55,33 @@ func (i *Identity) User(ctx context.Context, tenant junctor.TenantID, who string
 	return u, err
 }
 
-// ChangeUser changes what change changes of a user, by id. A user that becomes
+// ChangeUser changes what change changes of a user, by id; change says in UpdatedBy who
+// makes it, and runs again where somebody else was faster. A user that becomes
 // disabled is signed out. Nobody sees the former user once it returns.
 func (i *Identity) ChangeUser(ctx context.Context, tenant junctor.TenantID, id string, change func(*junctor.User) error) (junctor.User, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	rows := i.store.For(tenant)
-	was, err := rows.User(ctx, id)
-	if err != nil {
-		return junctor.User{}, err
-	}
-	next := was
-	if err := change(&next); err != nil {
-		return junctor.User{}, err
-	}
-	next.ID, next.Tenant, next.CreatedAt, next.UpdatedAt = was.ID, was.Tenant, was.CreatedAt, was.UpdatedAt
-	if next == was {
-		return was, nil
-	}
-	if next, err = rows.UpdateUser(ctx, next); err != nil {
-		return junctor.User{}, err
+	same := false
+	next, err := store.Retry(ctx, func() (junctor.User, error) {
+		was, err := rows.User(ctx, id)
+		if err != nil {
+			return junctor.User{}, err
+		}
+		next := was
+		next.UpdatedBy = "" // whom change names
+		if err := change(&next); err != nil {
+			return junctor.User{}, err
+		}
+		by := next.UpdatedBy
+		next.ID, next.Tenant, next.CreatedAt, next.UpdatedAt, next.UpdatedBy = was.ID, was.Tenant, was.CreatedAt, was.UpdatedAt, was.UpdatedBy
+		if same = next == was; same {
+			return was, nil
+		}
+		return rows.By(by).UpdateUser(ctx, next)
+	})
+	if err != nil || same {
+		return next, err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "user changed", slog.String("tenant", string(tenant)), slog.String("user", next.ID),
 		slog.String("role", string(next.Role)), slog.Bool("disabled", next.Disabled))
