@@ -140,12 +140,13 @@ func oneOfTwoChanges(t *trial, n versionedNoun) {
 	}
 
 	// Changes that are made again from what is stored are all stored, whatever their
-	// order; each is made by another process.
+	// order, by this process and another one.
 	const changes = 8
+	processes := []*store.Tenant{rows, t.open().For(junctor.DefaultTenant)}
 	var all sync.WaitGroup
-	for range changes {
+	for i := range changes {
 		all.Go(func() {
-			rows := t.open().For(junctor.DefaultTenant)
+			rows := processes[i%2]
 			if _, err := store.Retry(t.Context(), func() (struct{}, error) {
 				change := n.read(t, rows)
 				return struct{}{}, change(n.label(t, rows) + "+")
@@ -196,10 +197,11 @@ func movedSchedule(t *trial) {
 // changedSetting changes a setting from many sides at once.
 func changedSetting(t *trial) {
 	const changes = 8
+	processes := []*store.Store{t.open(), t.open()}
 	var all sync.WaitGroup
-	for range changes {
+	for i := range changes {
 		all.Go(func() {
-			_, err := t.open().For(junctor.DefaultTenant).By("user:u1").ChangeSetting(t.Context(), "count", func(now store.Setting) (json.RawMessage, error) {
+			_, err := processes[i%2].For(junctor.DefaultTenant).By("user:u1").ChangeSetting(t.Context(), "count", func(now store.Setting) (json.RawMessage, error) {
 				var n int
 				if now.Value != nil {
 					if err := json.Unmarshal(now.Value, &n); err != nil {
