@@ -304,7 +304,7 @@ func (l *limits) ChangeLimits(_ context.Context, _ *junctor.Principal, change fu
 	next := l.state
 	err := change(&next)
 	if err == nil {
-		err = next.LimitPolicy.Check()
+		err = next.Check()
 	}
 	if err == nil {
 		l.state = next

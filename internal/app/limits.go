@@ -160,7 +160,7 @@ func (q *quotas) ChangeLimits(ctx context.Context, p *junctor.Principal, change 
 			err = change(&state)
 		}
 		if err == nil {
-			err = state.LimitPolicy.Check()
+			err = state.Check()
 		}
 		if err != nil {
 			return nil, err

@@ -12,7 +12,7 @@ import (
 
 // errStale is the cause of the error that a change gets whose row was changed between
 // its read and its write. Retry knows it by this.
-var errStale = errors.New("the row has another version by now") //nolint:gochecknoglobals // a sentinel
+var errStale = errors.New("the row has another version by now")
 
 // Retry runs a change that reads a row and stores it changed, again while somebody
 // else's change came in between. So no change is lost, and none is refused because of
