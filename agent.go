@@ -42,6 +42,7 @@ type Agent struct {
 	Declared  string    `json:"declared,omitempty"` // the file that declares it, where alone it can be changed
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedBy string    `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
 }
 
 // OwnerUser is the user that made the agent, by id; "" where no user did.

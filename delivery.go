@@ -153,6 +153,7 @@ type AgentEndpoint struct {
 	Suspended string    `json:"suspended,omitempty"` // why the token is not sent until it is entered anew
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedBy string    `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
 }
 
 // TokenHeaderAuto as the header of a token is the one that the agent's registration

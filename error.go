@@ -17,7 +17,8 @@ const (
 	CodeDenied          Code = "denied"          // known, but not allowed
 	CodeNotFound        Code = "not_found"       // does not exist, or may not be seen
 	CodeInvalid         Code = "invalid"         // the request itself is wrong
-	CodeConflict        Code = "conflict"        // already exists, or changed meanwhile
+	CodeConflict        Code = "conflict"        // already exists, or is in use
+	CodePrecondition    Code = "precondition"    // changed since the version that the change is for
 	CodeLimited         Code = "limited"         // over a rate limit; RetryAfter says when to come back
 	CodeTooLarge        Code = "too_large"       // more bytes than the door takes
 	CodeTimeout         Code = "timeout"         // the deadline passed while it ran

@@ -97,6 +97,7 @@ type Source struct {
 	Declared   string      `json:"declared,omitempty"` // the file that declares it, where alone it can be changed
 	CreatedAt  time.Time   `json:"created_at"`
 	UpdatedAt  time.Time   `json:"updated_at"`
+	UpdatedBy  string      `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
 }
 
 // Pulled says that this instance takes the source's events itself.
@@ -141,4 +142,5 @@ type Schedule struct {
 	LastAt    time.Time       `json:"last_at,omitzero"`
 	CreatedAt time.Time       `json:"created_at"`
 	UpdatedAt time.Time       `json:"updated_at"`
+	UpdatedBy string          `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
 }

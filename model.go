@@ -27,6 +27,7 @@ type Model struct {
 	Trusted   bool      `json:"-"`                  // the operator named its address
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedBy string    `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
 }
 
 // ModelOwner is how rows name a model as their owner.

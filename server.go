@@ -40,6 +40,7 @@ type Server struct {
 	Found     string      `json:"found,omitempty"`    // the agent on a chain whose registration names it, of a discovered one
 	CreatedAt time.Time   `json:"created_at"`
 	UpdatedAt time.Time   `json:"updated_at"`
+	UpdatedBy string      `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
 
 	Connection        // of a bring-your-own server; an auto-generated one has the API's address and credentials there
 	API        *API   `json:"api,omitempty"` // of an auto-generated server

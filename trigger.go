@@ -17,6 +17,7 @@ type Trigger struct {
 	Owner     string    `json:"owner,omitempty"`    // who made it, as Principal.ID says
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedBy string    `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
 }
 
 // Match says which events a trigger is for: all that it names must hold. In

@@ -76,6 +76,7 @@ type User struct {
 	Disabled  bool      `json:"disabled,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedBy string    `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
 
 	Password string `json:"-"` // argon2id, in PHC form; "" where the user has none
 }

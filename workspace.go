@@ -19,6 +19,7 @@ type Workspace struct {
 	Owner     string       `json:"owner,omitempty"` // who made it, as Principal.ID says
 	CreatedAt time.Time    `json:"created_at"`
 	UpdatedAt time.Time    `json:"updated_at"`
+	UpdatedBy string       `json:"updated_by,omitempty"` // who changed it last, as Principal.ID says; "" is unknown
 }
 
 // Member is one who is in a room: an agent or a user.

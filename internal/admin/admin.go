@@ -45,7 +45,9 @@ type Servers interface {
 	Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error)
 	Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error)
 	RemoveServer(ctx context.Context, p *junctor.Principal, id string) error
-	SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState) error
+	// SetServerState switches a server on or off; where version is not zero, of that
+	// version alone.
+	SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState, version time.Time) error
 
 	// AddServer reaches the server first: what was not reached is not stored,
 	// and the error is a junctor.ProbeError.

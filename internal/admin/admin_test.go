@@ -149,7 +149,7 @@ func TestErrorsOfTheRunner(t *testing.T) {
 	t.Parallel()
 	statuses := map[junctor.Code]int{
 		junctor.CodeUnauthenticated: 403, junctor.CodeDenied: 403, junctor.CodeNotFound: 404, junctor.CodeInvalid: 422,
-		junctor.CodeConflict: 409, junctor.CodeLimited: 429, junctor.CodeTooLarge: 413, junctor.CodeTimeout: 504,
+		junctor.CodeConflict: 409, junctor.CodePrecondition: 412, junctor.CodeLimited: 429, junctor.CodeTooLarge: 413, junctor.CodeTimeout: 504,
 		junctor.CodeCanceled: 499, junctor.CodeUnreachable: 502, junctor.CodeUpstream: 502, junctor.CodeUnavailable: 503,
 		junctor.CodeInternal: 500,
 	}

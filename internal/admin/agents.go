@@ -2,9 +2,11 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	strict "github.com/go-json-experiment/json"
@@ -20,8 +22,8 @@ type Agents interface {
 	// AddAgent gives the agent's first key and its token, which is never shown
 	// again.
 	AddAgent(ctx context.Context, p *junctor.Principal, name string, in AgentBody) (junctor.Agent, junctor.Key, string, error)
-	// ChangeAgent changes what in has.
-	ChangeAgent(ctx context.Context, p *junctor.Principal, name string, in AgentBody) (junctor.Agent, error)
+	// ChangeAgent changes what in has; where version is not zero, of that version alone.
+	ChangeAgent(ctx context.Context, p *junctor.Principal, name string, in AgentBody, version time.Time) (junctor.Agent, error)
 	// RemoveAgent revokes its keys and ends its sessions. Its records stay.
 	RemoveAgent(ctx context.Context, p *junctor.Principal, name string) error
 	// AgentTools lists the tools that the agent sees.
@@ -159,14 +161,16 @@ type newAgent struct {
 }
 
 type agentPatch struct {
+	Precondition
 	Name string `path:"name" maxLength:"32" doc:"The agent's name."`
 	Body AgentBody
 }
 
-type oneAgent struct{ Body junctor.Agent }
+type oneAgent = versioned[junctor.Agent]
 
 type createdAgent struct {
 	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
 	Body     CreatedAgent
 }
 
@@ -186,13 +190,13 @@ func (a *api) agentRoutes() {
 		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxAgentBody,
 	}, func(ctx context.Context, in *newAgent) (*createdAgent, error) {
 		agent, key, token, err := a.Agents.AddAgent(ctx, caller(ctx), in.Body.Name, in.Body.AgentBody)
-		return &createdAgent{Location: Prefix + "/agents/" + agent.Name, Body: CreatedAgent{Agent: agent, KeyID: key.ID, Token: token}}, err
+		return &createdAgent{Location: Prefix + "/agents/" + agent.Name, ETag: tagOf(agent.UpdatedAt), Body: CreatedAgent{Agent: agent, KeyID: key.ID, Token: token}}, err
 	})
 	route(a, huma.Operation{
 		OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{name}", Summary: "Show an agent", Tags: tags,
 	}, func(ctx context.Context, in *agentName) (*oneAgent, error) {
 		agent, err := a.Agents.Agent(ctx, caller(ctx), in.Name)
-		return &oneAgent{agent}, err
+		return withVersion(agent, agent.UpdatedAt), err
 	})
 	route(a, huma.Operation{
 		OperationID: "patch-agent", Method: http.MethodPatch, Path: "/agents/{name}", Summary: "Change an agent, or switch it on or off", Tags: tags,
@@ -201,8 +205,15 @@ func (a *api) agentRoutes() {
 		if in.Body.empty() {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as tools")
 		}
-		agent, err := a.Agents.ChangeAgent(ctx, caller(ctx), in.Name, in.Body)
-		return &oneAgent{agent}, err
+		version, err := in.version()
+		if err != nil {
+			return nil, err
+		}
+		agent, err := a.Agents.ChangeAgent(ctx, caller(ctx), in.Name, in.Body, version)
+		return withVersion(agent, agent.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
+			agent, err := a.Agents.Agent(ctx, caller(ctx), in.Name)
+			return stored{fmt.Sprintf("the agent %q", in.Name), agent, agent.UpdatedAt, agent.UpdatedBy}, err
+		})
 	})
 	route(a, huma.Operation{
 		OperationID: "delete-agent", Method: http.MethodDelete, Path: "/agents/{name}", Summary: "Delete an agent for good; its records stay", Tags: tags,

@@ -48,10 +48,13 @@ func (s *staff) AddAgent(_ context.Context, _ *junctor.Principal, name string, i
 	return agent, junctor.Key{ID: "k1"}, "jn_agent", nil
 }
 
-func (s *staff) ChangeAgent(ctx context.Context, p *junctor.Principal, name string, in AgentBody) (junctor.Agent, error) {
+func (s *staff) ChangeAgent(ctx context.Context, p *junctor.Principal, name string, in AgentBody, version time.Time) (junctor.Agent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.in = in
+	if err := junctor.CheckVersion(version, s.agent.UpdatedAt); err != nil {
+		return junctor.Agent{}, err
+	}
 	return s.Agent(ctx, p, name)
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -20,7 +21,7 @@ func (shelf) ComponentCatalogs(context.Context, *junctor.Principal) ([]Component
 	return []ComponentCatalog{own, other}, nil
 }
 
-func (shelf) PutComponentCatalog(_ context.Context, _ *junctor.Principal, name string, document json.RawMessage) (ComponentCatalog, error) {
+func (shelf) PutComponentCatalog(_ context.Context, _ *junctor.Principal, name string, document json.RawMessage, _ time.Time) (ComponentCatalog, error) {
 	return ComponentCatalog{Name: name, Components: []string{}, Document: document}, nil
 }
 

@@ -33,8 +33,9 @@ type Deliveries interface {
 	// AgentEndpoints lists agents' own endpoints, of one agent or with "" of all.
 	AgentEndpoints(ctx context.Context, tenant junctor.TenantID, agent string) ([]junctor.AgentEndpoint, error)
 	// PutAgentEndpoint stores one with its token; signing is the secret to sign
-	// with, where one was made: it is not shown again.
-	PutAgentEndpoint(ctx context.Context, p *junctor.Principal, agent string, in AgentToken) (e junctor.AgentEndpoint, signing string, err error)
+	// with, where one was made: it is not shown again. Where version is not zero, it takes
+	// the place of that version alone.
+	PutAgentEndpoint(ctx context.Context, p *junctor.Principal, agent string, in AgentToken, version time.Time) (e junctor.AgentEndpoint, signing string, err error)
 	RemoveAgentEndpoint(ctx context.Context, tenant junctor.TenantID, agent, url string) error
 }
 

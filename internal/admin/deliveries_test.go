@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/queue"
@@ -37,7 +38,7 @@ func (noDeliveries) AgentEndpoints(context.Context, junctor.TenantID, string) ([
 	return nil, nil
 }
 
-func (noDeliveries) PutAgentEndpoint(_ context.Context, p *junctor.Principal, agent string, in AgentToken) (junctor.AgentEndpoint, string, error) {
+func (noDeliveries) PutAgentEndpoint(_ context.Context, p *junctor.Principal, agent string, in AgentToken, _ time.Time) (junctor.AgentEndpoint, string, error) {
 	return junctor.AgentEndpoint{Tenant: p.Tenant, Agent: agent, URL: in.URL}, "", nil
 }
 

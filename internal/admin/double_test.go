@@ -147,10 +147,13 @@ func (w *world) RemoveServer(_ context.Context, _ *junctor.Principal, id string)
 	return err
 }
 
-func (w *world) SetServerState(_ context.Context, _ *junctor.Principal, id string, state junctor.ServerState) error {
+func (w *world) SetServerState(_ context.Context, _ *junctor.Principal, id string, state junctor.ServerState, version time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i, err := w.find(id)
+	if err == nil {
+		err = junctor.CheckVersion(version, w.servers[i].UpdatedAt)
+	}
 	if err == nil {
 		w.servers[i].State = state
 	}
@@ -291,15 +294,22 @@ func ask(h http.Handler, scopes, method, path, body string) *httptest.ResponseRe
 }
 
 // limits keeps one policy for everybody.
-type limits struct{ policy junctor.LimitPolicy }
+type limits struct{ state LimitState }
 
-func (l *limits) Limits(context.Context, junctor.TenantID) (junctor.LimitPolicy, error) {
-	return l.policy, nil
+func (l *limits) LimitState(context.Context, junctor.TenantID) (LimitState, error) {
+	return l.state, nil
 }
 
-func (l *limits) SetLimits(_ context.Context, _ junctor.TenantID, p junctor.LimitPolicy) error {
-	l.policy = p
-	return p.Check()
+func (l *limits) ChangeLimits(_ context.Context, _ *junctor.Principal, change func(*LimitState) error) (LimitState, error) {
+	next := l.state
+	err := change(&next)
+	if err == nil {
+		err = next.Check()
+	}
+	if err == nil {
+		l.state = next
+	}
+	return l.state, err
 }
 
 func (w *world) Apply(_ context.Context, _ *junctor.Principal, wanted Wanted) ([]Change, error) {

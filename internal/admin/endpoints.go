@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -21,6 +23,7 @@ type AgentToken struct {
 }
 
 type agentTokenInput struct {
+	Precondition
 	Agent string `path:"agent" maxLength:"300" doc:"The agent, as events name it."`
 	Body  AgentToken
 }
@@ -31,7 +34,7 @@ type StoredToken struct {
 	Signing string `json:"signing_secret,omitempty" doc:"The secret that deliveries are signed with, where it was made just now. It is not shown again."`
 }
 
-type oneAgentToken struct{ Body StoredToken }
+type oneAgentToken = versioned[StoredToken]
 
 type agentTokenQuery struct {
 	Agent string `query:"agent" maxLength:"300" doc:"Only this agent's."`
@@ -78,8 +81,24 @@ func (a *api) endpointRoutes() {
 		OperationID: "put-agent-token", Method: http.MethodPut, Path: "/agent-tokens/{agent}", Summary: "Store an agent's own endpoint and its token; what was held for the want of it goes on", Tags: tags,
 		MaxBodyBytes: maxSecretBody,
 	}, func(ctx context.Context, in *agentTokenInput) (*oneAgentToken, error) {
-		e, signing, err := a.Deliveries.PutAgentEndpoint(ctx, caller(ctx), in.Agent, in.Body)
-		return &oneAgentToken{StoredToken{e, signing}}, err
+		version, err := in.version()
+		if err != nil {
+			return nil, err
+		}
+		e, signing, err := a.Deliveries.PutAgentEndpoint(ctx, caller(ctx), in.Agent, in.Body, version)
+		return withVersion(StoredToken{e, signing}, e.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
+			origin, err := junctor.Origin(in.Body.URL)
+			if err != nil {
+				return stored{}, err
+			}
+			list, err := a.Deliveries.AgentEndpoints(ctx, caller(ctx).Tenant, in.Agent)
+			for _, e := range list {
+				if e.Origin == origin {
+					return stored{fmt.Sprintf("the endpoint of the agent %q", in.Agent), StoredToken{AgentEndpoint: e}, e.UpdatedAt, e.UpdatedBy}, nil
+				}
+			}
+			return stored{}, cmp.Or(err, gone("the endpoint of the agent", in.Agent))
+		})
 	})
 	route(a, huma.Operation{
 		OperationID: "delete-agent-token", Method: http.MethodDelete, Path: "/agent-tokens/{agent}", Summary: "Forget an agent's own endpoint and its token", Tags: tags,

@@ -1,8 +1,10 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -26,8 +28,9 @@ type Events interface {
 	Triggers(ctx context.Context, p *junctor.Principal) ([]junctor.Trigger, error)
 	Trigger(ctx context.Context, p *junctor.Principal, name string) (junctor.Trigger, error)
 	AddTrigger(ctx context.Context, p *junctor.Principal, t junctor.Trigger) (junctor.Trigger, error)
-	// ChangeTrigger changes what change changes.
-	ChangeTrigger(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Trigger)) (junctor.Trigger, error)
+	// ChangeTrigger changes what change changes, of the trigger as it is stored: change
+	// runs again where somebody else was faster. So it is with all that take a change.
+	ChangeTrigger(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Trigger) error) (junctor.Trigger, error)
 	RemoveTrigger(ctx context.Context, p *junctor.Principal, name string) error
 	// TryTrigger says what a trigger would do with an event. Nothing is called.
 	TryTrigger(ctx context.Context, p *junctor.Principal, t junctor.Trigger, e junctor.Event) (TriggerTrial, error)
@@ -38,10 +41,12 @@ type Events interface {
 	AddSource(ctx context.Context, p *junctor.Principal, s junctor.Source, secret seal.Secret) (junctor.Source, error)
 	// ChangeSource changes what change changes; a secret that is not zero takes the
 	// place of the former, which counts on unless at once is said.
-	ChangeSource(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Source), secret seal.Secret, atOnce bool) (junctor.Source, error)
+	ChangeSource(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Source) error, secret seal.Secret, atOnce bool) (junctor.Source, error)
 	RemoveSource(ctx context.Context, p *junctor.Principal, id string) error
 
 	Schedules(ctx context.Context, p *junctor.Principal) ([]junctor.Schedule, error)
+	// PutSchedule stores a schedule, in place of the one of its name; where UpdatedAt is
+	// not zero, of that version alone.
 	PutSchedule(ctx context.Context, p *junctor.Principal, s junctor.Schedule) (junctor.Schedule, error)
 	RemoveSchedule(ctx context.Context, p *junctor.Principal, name string) error
 	// NextTimes are the first times from now on that a cron expression names.
@@ -175,6 +180,7 @@ type sourceID struct {
 }
 
 type sourcePatch struct {
+	Precondition
 	ID   string `path:"id" maxLength:"63" doc:"The source's id."`
 	Body struct {
 		SourceBody
@@ -182,7 +188,7 @@ type sourcePatch struct {
 	}
 }
 
-type oneSource struct{ Body junctor.Source }
+type oneSource = versioned[junctor.Source]
 
 func (a *api) sourceRoutes() {
 	tags := []string{"sources"}
@@ -198,19 +204,28 @@ func (a *api) sourceRoutes() {
 		s := junctor.Source{ID: in.Body.ID, Style: in.Body.Style}
 		in.Body.to(&s)
 		s, err := a.Events.AddSource(ctx, caller(ctx), s, in.Body.Secret)
-		return &oneSource{s}, err
+		return withVersion(s, s.UpdatedAt), err
 	})
 	route(a, huma.Operation{
 		OperationID: "get-source", Method: http.MethodGet, Path: "/sources/{id}", Summary: "Show a source", Tags: tags,
 	}, func(ctx context.Context, in *sourceID) (*oneSource, error) {
 		s, err := a.Events.Source(ctx, caller(ctx), in.ID)
-		return &oneSource{s}, err
+		return withVersion(s, s.UpdatedAt), err
 	})
 	route(a, huma.Operation{
 		OperationID: "patch-source", Method: http.MethodPatch, Path: "/sources/{id}", Summary: "Change a source, or give it another secret", Tags: tags,
 	}, func(ctx context.Context, in *sourcePatch) (*oneSource, error) {
-		s, err := a.Events.ChangeSource(ctx, caller(ctx), in.ID, in.Body.to, in.Body.Secret, in.Body.AtOnce)
-		return &oneSource{s}, err
+		s, err := a.Events.ChangeSource(ctx, caller(ctx), in.ID, func(s *junctor.Source) error {
+			if err := in.check(s.UpdatedAt); err != nil {
+				return err
+			}
+			in.Body.to(s)
+			return nil
+		}, in.Body.Secret, in.Body.AtOnce)
+		return withVersion(s, s.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
+			s, err := a.Events.Source(ctx, caller(ctx), in.ID)
+			return stored{fmt.Sprintf("the source %q", in.ID), s, s.UpdatedAt, s.UpdatedBy}, err
+		})
 	})
 	route(a, huma.Operation{
 		OperationID: "delete-source", Method: http.MethodDelete, Path: "/sources/{id}", Summary: "Delete a source; its events stay", Tags: tags, DefaultStatus: http.StatusNoContent,
@@ -220,6 +235,7 @@ func (a *api) sourceRoutes() {
 }
 
 type schedulePut struct {
+	Precondition
 	Name string `path:"name" maxLength:"63" doc:"The schedule's name."`
 	Body ScheduleBody
 }
@@ -242,7 +258,7 @@ type scheduleName struct {
 	Name string `path:"name" maxLength:"63" doc:"The schedule's name."`
 }
 
-type oneSchedule struct{ Body junctor.Schedule }
+type oneSchedule = versioned[junctor.Schedule]
 
 type cronQuery struct {
 	Cron     string `query:"cron" maxLength:"200" doc:"As a schedule has it."`
@@ -267,8 +283,21 @@ func (a *api) scheduleRoutes() {
 	route(a, huma.Operation{
 		OperationID: "put-schedule", Method: http.MethodPut, Path: "/schedules/{name}", Summary: "Make events at times that are known before", Tags: tags, MaxBodyBytes: maxEventBody,
 	}, func(ctx context.Context, in *schedulePut) (*oneSchedule, error) {
-		s, err := a.Events.PutSchedule(ctx, caller(ctx), in.Body.of(in.Name))
-		return &oneSchedule{s}, err
+		s := in.Body.of(in.Name)
+		var err error
+		if s.UpdatedAt, err = in.version(); err != nil {
+			return nil, err
+		}
+		s, err = a.Events.PutSchedule(ctx, caller(ctx), s)
+		return withVersion(s, s.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
+			list, err := a.Events.Schedules(ctx, caller(ctx))
+			for _, s := range list {
+				if s.Name == in.Name {
+					return stored{fmt.Sprintf("the schedule %q", in.Name), s, s.UpdatedAt, s.UpdatedBy}, nil
+				}
+			}
+			return stored{}, cmp.Or(err, gone("the schedule", in.Name))
+		})
 	})
 	route(a, huma.Operation{
 		OperationID: "delete-schedule", Method: http.MethodDelete, Path: "/schedules/{name}", Summary: "Delete a schedule", Tags: tags, DefaultStatus: http.StatusNoContent,

@@ -49,10 +49,9 @@ func (h *happenings) AddTrigger(_ context.Context, _ *junctor.Principal, t junct
 	return t, nil
 }
 
-func (h *happenings) ChangeTrigger(_ context.Context, _ *junctor.Principal, name string, change func(*junctor.Trigger)) (junctor.Trigger, error) {
+func (h *happenings) ChangeTrigger(_ context.Context, _ *junctor.Principal, name string, change func(*junctor.Trigger) error) (junctor.Trigger, error) {
 	h.trigger.Name = name
-	change(&h.trigger)
-	return h.trigger, nil
+	return h.trigger, change(&h.trigger)
 }
 
 func (h *happenings) RemoveTrigger(context.Context, *junctor.Principal, string) error { return nil }
@@ -77,11 +76,10 @@ func (h *happenings) AddSource(_ context.Context, _ *junctor.Principal, s juncto
 	return s, nil
 }
 
-func (h *happenings) ChangeSource(_ context.Context, _ *junctor.Principal, id string, change func(*junctor.Source), secret seal.Secret, _ bool) (junctor.Source, error) {
+func (h *happenings) ChangeSource(_ context.Context, _ *junctor.Principal, id string, change func(*junctor.Source) error, secret seal.Secret, _ bool) (junctor.Source, error) {
 	h.source.ID = id
-	change(&h.source)
 	h.secret = secret
-	return h.source, nil
+	return h.source, change(&h.source)
 }
 
 func (h *happenings) RemoveSource(context.Context, *junctor.Principal, string) error { return nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -12,14 +13,24 @@ import (
 
 // Limits is how much a tenant's people, agents and tools may do.
 type Limits interface {
-	Limits(ctx context.Context, tenant junctor.TenantID) (junctor.LimitPolicy, error)
-	SetLimits(ctx context.Context, tenant junctor.TenantID, policy junctor.LimitPolicy) error
+	LimitState(ctx context.Context, tenant junctor.TenantID) (LimitState, error)
+	// ChangeLimits changes what change changes; nobody else changes limits meanwhile.
+	// change must not use the store, and may run more than once.
+	ChangeLimits(ctx context.Context, p *junctor.Principal, change func(*LimitState) error) (LimitState, error)
 }
 
-type limitPolicy struct{ Body junctor.LimitPolicy }
+// LimitState is the limits of a tenant, and who set them.
+type LimitState struct {
+	junctor.LimitPolicy
+	UpdatedAt time.Time `json:"updated_at,omitzero" doc:"Absent where the limits are those that every instance has."`
+	UpdatedBy string    `json:"updated_by,omitempty" doc:"Who changed them last, where that is known."`
+}
+
+type oneLimitState = versioned[LimitState]
 
 // limitPatch changes what it names and leaves the rest.
 type limitPatch struct {
+	Precondition
 	Body struct {
 		Tiers  map[string]junctor.LimitsPatch `json:"tiers,omitempty" doc:"By the tier's name. Limits that are absent stay as they are; 0 takes one away."`
 		Tools  map[string]junctor.LimitsPatch `json:"tools,omitempty" doc:"By server/tool. Limits that are absent stay as they are; 0 takes one away."`
@@ -31,29 +42,29 @@ func (a *api) limitRoutes() {
 	tags := []string{"limits"}
 	route(a, huma.Operation{
 		OperationID: "get-limits", Method: http.MethodGet, Path: "/limits", Summary: "Show the tiers, and the limits of tools", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*limitPolicy, error) {
+	}, func(ctx context.Context, _ *none) (*oneLimitState, error) {
 		p := caller(ctx)
-		policy, err := a.Limits.Limits(ctx, p.Tenant)
+		state, err := a.Limits.LimitState(ctx, p.Tenant)
 		if err == nil && !p.Has(junctor.ScopeAdmin) {
-			policy.Tools = a.seen(p, policy.Tools)
+			state.Tools, state.UpdatedBy = a.seen(p, state.Tools), ""
 		}
-		return &limitPolicy{policy}, err
+		return withVersion(state, state.UpdatedAt), err
 	})
 	route(a, huma.Operation{
 		OperationID: "patch-limits", Method: http.MethodPatch, Path: "/limits", Summary: "Change tiers, or the limits of tools", Tags: tags,
-	}, func(ctx context.Context, in *limitPatch) (*limitPolicy, error) {
-		tenant := caller(ctx).Tenant
-		policy, err := a.Limits.Limits(ctx, tenant)
-		if err != nil {
-			return nil, err
-		}
-		policy.Tiers = patched(policy.Tiers, in.Body.Tiers, in.Body.Remove)
-		policy.Tools = patched(policy.Tools, in.Body.Tools, in.Body.Remove)
-		if err := a.Limits.SetLimits(ctx, tenant, policy); err != nil {
-			return nil, err
-		}
-		policy, err = a.Limits.Limits(ctx, tenant)
-		return &limitPolicy{policy}, err
+	}, func(ctx context.Context, in *limitPatch) (*oneLimitState, error) {
+		state, err := a.Limits.ChangeLimits(ctx, caller(ctx), func(now *LimitState) error {
+			if err := in.check(now.UpdatedAt); err != nil {
+				return err
+			}
+			now.Tiers = patched(now.Tiers, in.Body.Tiers, in.Body.Remove)
+			now.Tools = patched(now.Tools, in.Body.Tools, in.Body.Remove)
+			return nil
+		})
+		return withVersion(state, state.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
+			now, err := a.Limits.LimitState(ctx, caller(ctx).Tenant)
+			return stored{"the limits", now, now.UpdatedAt, now.UpdatedBy}, err
+		})
 	})
 }
 

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,7 +19,7 @@ type Models interface {
 	AddModel(ctx context.Context, p *junctor.Principal, m junctor.Model, key seal.Secret) (junctor.Model, error)
 	// ChangeModel changes what change changes. A key of "" stays, unless the model
 	// goes elsewhere: then it has to be entered again.
-	ChangeModel(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Model), key seal.Secret) (junctor.Model, error)
+	ChangeModel(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Model) error, key seal.Secret) (junctor.Model, error)
 	// RemoveModel is a conflict while an agent thinks with it.
 	RemoveModel(ctx context.Context, p *junctor.Principal, name string) error
 	// TestModel asks the model to say a word. That it does not is no error.
@@ -58,12 +59,13 @@ type modelName struct {
 }
 
 type modelPatch struct {
+	Precondition
 	Name string `path:"name" maxLength:"32" doc:"The model's name."`
 	Body ModelBody
 }
 
 type (
-	oneModel     struct{ Body junctor.Model }
+	oneModel     = versioned[junctor.Model]
 	oneModelTest struct{ Body ModelTest }
 )
 
@@ -81,19 +83,28 @@ func (a *api) modelRoutes() {
 		m := junctor.Model{Name: in.Body.Name}
 		in.Body.to(&m)
 		m, err := a.Models.AddModel(ctx, caller(ctx), m, in.Body.Key)
-		return &oneModel{m}, err
+		return withVersion(m, m.UpdatedAt), err
 	})
 	route(a, huma.Operation{
 		OperationID: "get-model", Method: http.MethodGet, Path: "/models/{name}", Summary: "Show a model", Tags: tags,
 	}, func(ctx context.Context, in *modelName) (*oneModel, error) {
 		m, err := a.Models.Model(ctx, caller(ctx), in.Name)
-		return &oneModel{m}, err
+		return withVersion(m, m.UpdatedAt), err
 	})
 	route(a, huma.Operation{
 		OperationID: "patch-model", Method: http.MethodPatch, Path: "/models/{name}", Summary: "Change a model, or its key", Tags: tags,
 	}, func(ctx context.Context, in *modelPatch) (*oneModel, error) {
-		m, err := a.Models.ChangeModel(ctx, caller(ctx), in.Name, in.Body.to, in.Body.Key)
-		return &oneModel{m}, err
+		m, err := a.Models.ChangeModel(ctx, caller(ctx), in.Name, func(m *junctor.Model) error {
+			if err := in.check(m.UpdatedAt); err != nil {
+				return err
+			}
+			in.Body.to(m)
+			return nil
+		}, in.Body.Key)
+		return withVersion(m, m.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
+			m, err := a.Models.Model(ctx, caller(ctx), in.Name)
+			return stored{fmt.Sprintf("the model %q", in.Name), m, m.UpdatedAt, m.UpdatedBy}, err
+		})
 	})
 	route(a, huma.Operation{
 		OperationID: "delete-model", Method: http.MethodDelete, Path: "/models/{name}", Summary: "Delete a model with its key; not while an agent thinks with it", Tags: tags,

@@ -43,11 +43,13 @@ func (s *shed) AddModel(_ context.Context, _ *junctor.Principal, m junctor.Model
 	return m, m.Check()
 }
 
-func (s *shed) ChangeModel(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Model), key seal.Secret) (junctor.Model, error) {
+func (s *shed) ChangeModel(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Model) error, key seal.Secret) (junctor.Model, error) {
 	m, err := s.Model(ctx, p, name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change(&m)
+	if err == nil {
+		err = change(&m)
+	}
 	s.key = key.Reveal()
 	return m, err
 }

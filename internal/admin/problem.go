@@ -31,6 +31,8 @@ func statusOf(code junctor.Code) int {
 		return http.StatusUnprocessableEntity
 	case junctor.CodeConflict:
 		return http.StatusConflict
+	case junctor.CodePrecondition:
+		return http.StatusPreconditionFailed
 	case junctor.CodeLimited:
 		return http.StatusTooManyRequests
 	case junctor.CodeTooLarge:
@@ -74,7 +76,11 @@ type Problem struct { //nolint:errname // the name that RFC 9457 gives it
 
 	Limit *junctor.Allowance `json:"limit,omitempty" doc:"With the code limited: which limit, and when it is whole again."`
 
+	Current   any    `json:"current,omitempty" doc:"With the code precondition: what is stored now, as a GET answers it. The header ETag names its version."`
+	ChangedBy string `json:"changed_by,omitempty" doc:"With the code precondition: who changed it last, where that is known."`
+
 	retryAfter time.Duration
+	etag       string
 }
 
 // Fault is one part of a request that is wrong.
@@ -99,6 +105,9 @@ func (p *Problem) GetHeaders() http.Header {
 		// Rounded up: who comes back a moment too early is refused again.
 		h.Set("Retry-After", strconv.FormatInt(int64((p.retryAfter+time.Second-1)/time.Second), 10))
 	}
+	if p.etag != "" {
+		h.Set("ETag", p.etag)
+	}
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="junctor"`)
 	}
@@ -113,6 +122,9 @@ func (p *Problem) setStatus(status int) {
 // problemOf gives err as a problem. What is not a junctor.Error shows nothing
 // of its text.
 func problemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
 	e := junctor.AsError(err)
 	p := &Problem{Type: "about:blank", Code: e.Code, Detail: e.Message, retryAfter: e.RetryAfter, Limit: e.Allowance}
 	p.setStatus(statusOf(e.Code))

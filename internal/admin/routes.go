@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -147,7 +148,15 @@ func route[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O
 	}
 	a.routes = append(a.routes, op.Method+" "+Prefix+op.Path)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := do(ctx, in)
+		var out *O
+		_, compares := any(in).(interface{ version() (time.Time, error) })
+		err := error(nil)
+		if !compares && op.Method != http.MethodGet {
+			err = unversioned(httpRequest(ctx))
+		}
+		if err == nil {
+			out, err = do(ctx, in)
+		}
 		if err != nil {
 			p := a.problem(ctx, err)
 			if p.Code == junctor.CodeUnauthenticated {

@@ -134,7 +134,7 @@ func (code) Schema(huma.Registry) *huma.Schema { return words(codes()...) }
 // codes lists what Problem.code and Call.code may say.
 func codes() []junctor.Code {
 	return []junctor.Code{
-		junctor.CodeUnauthenticated, junctor.CodeDenied, junctor.CodeNotFound, junctor.CodeInvalid, junctor.CodeConflict,
+		junctor.CodeUnauthenticated, junctor.CodeDenied, junctor.CodeNotFound, junctor.CodeInvalid, junctor.CodeConflict, junctor.CodePrecondition,
 		junctor.CodeLimited, junctor.CodeTooLarge, junctor.CodeTimeout, junctor.CodeCanceled, junctor.CodeUnreachable,
 		junctor.CodeUpstream, junctor.CodeUnavailable, junctor.CodeInternal,
 	}

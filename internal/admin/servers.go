@@ -2,8 +2,10 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -35,6 +37,7 @@ type probeServer struct {
 }
 
 type serverPatch struct {
+	Precondition
 	ID   string `path:"id" doc:"The server's id."`
 	Body struct {
 		State string `json:"state,omitempty" enum:"active,inactive" doc:"Switch the server on or off."`
@@ -42,10 +45,11 @@ type serverPatch struct {
 	}
 }
 
-type oneServer struct{ Body junctor.Server }
+type oneServer = versioned[junctor.Server]
 
 type createdServer struct {
 	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
 	Body     junctor.Server
 }
 
@@ -66,7 +70,7 @@ type ToolProblem struct {
 	Reason string `json:"reason" doc:"Why, and what was changed."`
 }
 
-type serverDetail struct{ Body ServerDetail }
+type serverDetail = versioned[ServerDetail]
 
 type oneProbe struct{ Body junctor.Probe }
 
@@ -114,7 +118,9 @@ func (a *api) serverRoutes() {
 	for verb, state := range map[string]junctor.ServerState{"enable": junctor.StateActive, "disable": junctor.StateInactive} {
 		route(a, huma.Operation{
 			OperationID: verb + "-server", Method: http.MethodPost, Path: "/servers/{id}/" + verb, Summary: "Switch a server " + onOff(state), Tags: tags,
-		}, func(ctx context.Context, in *serverID) (*oneServer, error) { return a.switchServer(ctx, in.ID, state) })
+		}, func(ctx context.Context, in *serverID) (*oneServer, error) {
+			return a.switchServer(ctx, in.ID, state, time.Time{})
+		})
 	}
 	route(a, huma.Operation{
 		OperationID: "delete-server", Method: http.MethodDelete, Path: "/servers/{id}", Summary: "Remove a server for good", Tags: tags,
@@ -160,7 +166,7 @@ func (a *api) createServer(ctx context.Context, in *newServer) (*createdServer, 
 	if err != nil {
 		return nil, err
 	}
-	return &createdServer{Location: Prefix + "/servers/" + server.ID, Body: server}, nil
+	return &createdServer{Location: Prefix + "/servers/" + server.ID, ETag: tagOf(server.UpdatedAt), Body: server}, nil
 }
 
 func (a *api) getServer(ctx context.Context, in *serverID) (*serverDetail, error) {
@@ -177,33 +183,47 @@ func (a *api) getServer(ctx context.Context, in *serverID) (*serverDetail, error
 		d.Tools = append(d.Tools, t.Name)
 	}
 	d.Problems = a.Tools.ToolProblems(p, in.ID)
-	return &serverDetail{d}, nil
+	return withVersion(d, d.UpdatedAt), nil
 }
 
-func (a *api) switchServer(ctx context.Context, id string, state junctor.ServerState) (*oneServer, error) {
-	if err := a.Servers.SetServerState(ctx, caller(ctx), id, state); err != nil {
+func (a *api) switchServer(ctx context.Context, id string, state junctor.ServerState, version time.Time) (*oneServer, error) {
+	if err := a.Servers.SetServerState(ctx, caller(ctx), id, state, version); err != nil {
 		return nil, err
 	}
 	server, err := a.Servers.Server(ctx, caller(ctx), id)
-	return &oneServer{server}, err
+	return withVersion(server, server.UpdatedAt), err
 }
 
 func (a *api) patchServer(ctx context.Context, in *serverPatch) (*oneServer, error) {
-	var server junctor.Server
+	version, err := in.version()
+	if err != nil {
+		return nil, err
+	}
+	out, err := a.changeServer(ctx, in, version)
+	return out, a.refuse(ctx, err, func() (stored, error) {
+		server, err := a.Servers.Server(ctx, caller(ctx), in.ID)
+		return stored{fmt.Sprintf("the server %q", in.ID), server, server.UpdatedAt, server.UpdatedBy}, err
+	})
+}
+
+func (a *api) changeServer(ctx context.Context, in *serverPatch, version time.Time) (*oneServer, error) {
 	b := &in.Body.ServerBody
-	if b.something() {
-		var err error
-		server, err = a.Servers.ChangeServer(ctx, caller(ctx), in.ID, func(row *junctor.Server) (credential.Set, error) { return b.apply(row) })
-		if err != nil {
+	if !b.something() {
+		if in.Body.State == "" {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as state")
+		}
+		return a.switchServer(ctx, in.ID, junctor.ServerState(in.Body.State), version)
+	}
+	server, err := a.Servers.ChangeServer(ctx, caller(ctx), in.ID, func(row *junctor.Server) (credential.Set, error) {
+		if err := junctor.CheckVersion(version, row.UpdatedAt); err != nil {
 			return nil, err
 		}
-	} else if in.Body.State == "" {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as state")
+		return b.apply(row)
+	})
+	if err != nil || in.Body.State == "" {
+		return withVersion(server, server.UpdatedAt), err
 	}
-	if in.Body.State == "" {
-		return &oneServer{server}, nil
-	}
-	return a.switchServer(ctx, in.ID, junctor.ServerState(in.Body.State))
+	return a.switchServer(ctx, in.ID, junctor.ServerState(in.Body.State), time.Time{})
 }
 
 // something says whether the body asks for any change.

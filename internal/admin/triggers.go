@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -37,6 +38,7 @@ type triggerName struct {
 }
 
 type triggerPatch struct {
+	Precondition
 	Name string `path:"name" maxLength:"63" doc:"The trigger's name."`
 	Body TriggerBody
 }
@@ -59,7 +61,7 @@ type triggerTry struct {
 }
 
 type (
-	oneTrigger struct{ Body junctor.Trigger }
+	oneTrigger = versioned[junctor.Trigger]
 	oneTrial   struct{ Body TriggerTrial }
 )
 
@@ -82,7 +84,7 @@ func (a *api) triggerRoutes() {
 		t := junctor.Trigger{Name: in.Body.Name}
 		in.Body.to(&t)
 		t, err := a.Events.AddTrigger(ctx, caller(ctx), t)
-		return &oneTrigger{t}, err
+		return withVersion(t, t.UpdatedAt), err
 	})
 	route(a, huma.Operation{
 		OperationID: "try-trigger", Method: http.MethodPost, Path: "/triggers/test", Summary: "Say what a trigger would do with an event; nothing is called", Tags: tags, MaxBodyBytes: maxEventBody,
@@ -113,13 +115,22 @@ func (a *api) triggerRoutes() {
 		OperationID: "get-trigger", Method: http.MethodGet, Path: "/triggers/{name}", Summary: "Show a trigger", Tags: tags,
 	}, func(ctx context.Context, in *triggerName) (*oneTrigger, error) {
 		t, err := a.Events.Trigger(ctx, caller(ctx), in.Name)
-		return &oneTrigger{t}, err
+		return withVersion(t, t.UpdatedAt), err
 	})
 	route(a, huma.Operation{
 		OperationID: "patch-trigger", Method: http.MethodPatch, Path: "/triggers/{name}", Summary: "Change a trigger, or switch it on or off", Tags: tags,
 	}, func(ctx context.Context, in *triggerPatch) (*oneTrigger, error) {
-		t, err := a.Events.ChangeTrigger(ctx, caller(ctx), in.Name, in.Body.to)
-		return &oneTrigger{t}, err
+		t, err := a.Events.ChangeTrigger(ctx, caller(ctx), in.Name, func(t *junctor.Trigger) error {
+			if err := in.check(t.UpdatedAt); err != nil {
+				return err
+			}
+			in.Body.to(t)
+			return nil
+		})
+		return withVersion(t, t.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
+			t, err := a.Events.Trigger(ctx, caller(ctx), in.Name)
+			return stored{fmt.Sprintf("the trigger %q", in.Name), t, t.UpdatedAt, t.UpdatedBy}, err
+		})
 	})
 	route(a, huma.Operation{
 		OperationID: "delete-trigger", Method: http.MethodDelete, Path: "/triggers/{name}", Summary: "Delete a trigger; its deliveries stay", Tags: tags, DefaultStatus: http.StatusNoContent,

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -57,6 +58,7 @@ type newUser struct {
 }
 
 type userPatch struct {
+	Precondition
 	User string `path:"user" maxLength:"100" doc:"The user's id or name."`
 	Body struct {
 		Name     *string           `json:"name,omitempty" minLength:"1" maxLength:"100"`
@@ -74,10 +76,11 @@ type newPassword struct {
 	}
 }
 
-type oneUser struct{ Body junctor.User }
+type oneUser = versioned[junctor.User]
 
 type createdUser struct {
 	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
 	Body     junctor.User
 }
 
@@ -101,13 +104,13 @@ func (a *api) userRoutes() {
 			n.Role = junctor.UserViewer
 		}
 		u, err := a.Users.CreateUser(ctx, caller(ctx).Tenant, n)
-		return &createdUser{Location: Prefix + "/users/" + u.ID, Body: u}, err
+		return &createdUser{Location: Prefix + "/users/" + u.ID, ETag: tagOf(u.UpdatedAt), Body: u}, err
 	})
 	route(a, huma.Operation{
 		OperationID: "get-user", Method: http.MethodGet, Path: "/users/{user}", Summary: "Show a user", Tags: tags,
 	}, func(ctx context.Context, in *userRef) (*oneUser, error) {
 		u, err := a.Users.User(ctx, caller(ctx).Tenant, in.User)
-		return &oneUser{u}, err
+		return withVersion(u, u.UpdatedAt), err
 	})
 	route(a, huma.Operation{
 		OperationID: "patch-user", Method: http.MethodPatch, Path: "/users/{user}", Summary: "Change a user, or switch one off", Tags: tags,
@@ -159,7 +162,12 @@ func (a *api) patchUser(ctx context.Context, in *userPatch) (*oneUser, error) {
 	if b.Name == nil && b.Role == nil && b.Sources == nil && b.Tier == nil && b.Disabled == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as role")
 	}
-	u, err = a.Users.ChangeUser(ctx, p.Tenant, u.ID, func(u *junctor.User) error {
+	id := u.ID
+	u, err = a.Users.ChangeUser(ctx, p.Tenant, id, func(u *junctor.User) error {
+		if err := in.check(u.UpdatedAt); err != nil {
+			return err
+		}
+		u.UpdatedBy = p.ID()
 		put(&u.Name, b.Name)
 		put(&u.Role, b.Role)
 		put(&u.Sources, b.Sources)
@@ -167,7 +175,15 @@ func (a *api) patchUser(ctx context.Context, in *userPatch) (*oneUser, error) {
 		put(&u.Disabled, b.Disabled)
 		return nil
 	})
-	return &oneUser{u}, err
+	return withVersion(u, u.UpdatedAt), a.refuse(ctx, err, a.storedUser(ctx, id))
+}
+
+// storedUser reads a user for whom a change was refused.
+func (a *api) storedUser(ctx context.Context, id string) func() (stored, error) {
+	return func() (stored, error) {
+		u, err := a.Users.User(ctx, caller(ctx).Tenant, id)
+		return stored{fmt.Sprintf("the user %q", u.Name), u, u.UpdatedAt, u.UpdatedBy}, err
+	}
 }
 
 // put changes a value where there is a new one.

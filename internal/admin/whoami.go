@@ -34,6 +34,7 @@ type oneWhoami struct{ Body Whoami }
 type oneMe struct{ Body Me }
 
 type mySources struct {
+	Precondition
 	Body struct {
 		Sources junctor.Sources `json:"sources" doc:"Whose tools the default door shows, beside the built-in ones."`
 	}
@@ -82,8 +83,14 @@ func (a *api) meRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		u, err := a.Users.ChangeUser(ctx, p.Tenant, id, func(u *junctor.User) error { u.Sources = in.Body.Sources; return nil })
-		return &oneUser{u}, err
+		u, err := a.Users.ChangeUser(ctx, p.Tenant, id, func(u *junctor.User) error {
+			if err := in.check(u.UpdatedAt); err != nil {
+				return err
+			}
+			u.Sources, u.UpdatedBy = in.Body.Sources, p.ID()
+			return nil
+		})
+		return withVersion(u, u.UpdatedAt), a.refuse(ctx, err, a.storedUser(ctx, id))
 	})
 	route(a, huma.Operation{
 		OperationID: "put-my-password", Method: http.MethodPut, Path: "/me/password", Summary: "Set my password, and end my other logins", Tags: tags,

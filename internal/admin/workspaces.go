@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -69,6 +70,7 @@ type workspaceID struct {
 }
 
 type workspacePatch struct {
+	Precondition
 	ID   string `path:"id" maxLength:"32" doc:"The room's id."`
 	Body struct {
 		WorkspaceBody
@@ -130,9 +132,10 @@ type runID struct {
 }
 
 type (
-	oneWorkspace struct{ Body room.Shown }
+	oneWorkspace = versioned[room.Shown]
 	newWorkspace struct {
 		Location string `header:"Location"`
+		ETag     string `header:"ETag"`
 		Body     junctor.Workspace
 	}
 )
@@ -153,13 +156,13 @@ func (a *api) workspaceRoutes() {
 		OperationID: "create-workspace", Method: http.MethodPost, Path: "/workspaces", Summary: "Make a room for people and agents", Tags: tags, DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *struct{ Body WorkspaceBody }) (*newWorkspace, error) {
 		w, err := a.Rooms.AddWorkspace(ctx, caller(ctx), in.Body.change())
-		return &newWorkspace{Prefix + "/workspaces/" + w.ID, w}, err
+		return &newWorkspace{Prefix + "/workspaces/" + w.ID, tagOf(w.UpdatedAt), w}, err
 	})
 	route(a, huma.Operation{
 		OperationID: "get-workspace", Method: http.MethodGet, Path: "/workspaces/{id}", Summary: "Show a room", Tags: tags,
 	}, func(ctx context.Context, in *workspaceID) (*oneWorkspace, error) {
 		v, err := a.Rooms.Workspace(ctx, caller(ctx), in.ID)
-		return &oneWorkspace{v}, err
+		return withVersion(v, v.UpdatedAt), err
 	})
 	route(a, huma.Operation{
 		OperationID: "patch-workspace", Method: http.MethodPatch, Path: "/workspaces/{id}", Summary: "Change a room", Tags: tags,
@@ -169,8 +172,15 @@ func (a *api) workspaceRoutes() {
 		if c == (room.Change{}) {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as members")
 		}
+		var err error
+		if c.Version, err = in.version(); err != nil {
+			return nil, err
+		}
 		v, err := a.Rooms.ChangeWorkspace(ctx, caller(ctx), in.ID, c)
-		return &oneWorkspace{v}, err
+		return withVersion(v, v.UpdatedAt), a.refuse(ctx, err, func() (stored, error) {
+			v, err := a.Rooms.Workspace(ctx, caller(ctx), in.ID)
+			return stored{fmt.Sprintf("the room %q", v.Name), v, v.UpdatedAt, v.UpdatedBy}, err
+		})
 	})
 	route(a, huma.Operation{
 		OperationID: "delete-workspace", Method: http.MethodDelete, Path: "/workspaces/{id}", Summary: "Delete a room and all that was said in it; the records of calls stay", Tags: tags, DefaultStatus: http.StatusNoContent,

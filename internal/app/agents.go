@@ -10,6 +10,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
@@ -49,6 +50,7 @@ func (a agents) dress(p *junctor.Principal, one *junctor.Agent) {
 	if p.Agent != "" || p.Has(junctor.ScopeAdmin) || p.Is(one.Owner) {
 		return
 	}
+	one.UpdatedBy = ""
 	if one.Brain != nil { // what it is told is its owner's
 		one.Brain = &junctor.Brain{Model: one.Brain.Model, Limits: one.Brain.Limits}
 	}
@@ -86,7 +88,7 @@ func (a agents) AddAgent(ctx context.Context, p *junctor.Principal, name string,
 	if err := a.apply(ctx, p, &one, in); err != nil {
 		return fail(err)
 	}
-	one, err := a.app.store.For(p.Tenant).AddAgent(ctx, one)
+	one, err := a.app.store.For(p.Tenant).By(p.ID()).AddAgent(ctx, one)
 	if err != nil {
 		return fail(err)
 	}
@@ -122,22 +124,28 @@ func agentScopes() []junctor.Scope {
 }
 
 // ChangeAgent changes what in has.
-func (a agents) ChangeAgent(ctx context.Context, p *junctor.Principal, name string, in admin.AgentBody) (junctor.Agent, error) {
+func (a agents) ChangeAgent(ctx context.Context, p *junctor.Principal, name string, in admin.AgentBody, version time.Time) (junctor.Agent, error) {
 	if err := mayMakeAgents(p); err != nil { // what an agent is told decides what it calls
 		return junctor.Agent{}, err
 	}
-	one, err := a.mine(ctx, p, name)
+	one, err := store.Retry(ctx, func() (junctor.Agent, error) {
+		one, err := a.mine(ctx, p, name)
+		if err != nil {
+			return junctor.Agent{}, err
+		}
+		if err := a.app.file.CheckNotDeclared("agent", name, one.Declared); err != nil {
+			return junctor.Agent{}, err
+		}
+		if err := junctor.CheckVersion(version, one.UpdatedAt); err != nil {
+			return junctor.Agent{}, err
+		}
+		one.Declared = ""
+		if err := a.apply(ctx, p, &one, in); err != nil {
+			return junctor.Agent{}, err
+		}
+		return a.app.store.For(p.Tenant).By(p.ID()).UpdateAgent(ctx, one)
+	})
 	if err != nil {
-		return junctor.Agent{}, err
-	}
-	if err := a.app.file.CheckNotDeclared("agent", name, one.Declared); err != nil {
-		return junctor.Agent{}, err
-	}
-	one.Declared = ""
-	if err := a.apply(ctx, p, &one, in); err != nil {
-		return junctor.Agent{}, err
-	}
-	if one, err = a.app.store.For(p.Tenant).UpdateAgent(ctx, one); err != nil {
 		return junctor.Agent{}, err
 	}
 	return one, a.settle(ctx, p.Tenant)

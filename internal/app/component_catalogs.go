@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 // mostComponentCatalogs is how many catalogues of components a tenant may register.
@@ -95,11 +97,13 @@ func (c *componentCatalogs) join(tenant junctor.TenantID, stored []junctor.Compo
 			var next *a2ui.Catalogs
 			if next, err = known.all.With(catalog); err == nil {
 				known.all = next
-				known.list = append(known.list, c.describe(row.Name, tenant, &catalog))
+				one := c.describe(row.Name, tenant, &catalog)
+				one.UpdatedAt = row.UpdatedAt
+				known.list = append(known.list, one)
 				continue
 			}
 		}
-		known.list = append(known.list, admin.ComponentCatalog{Name: row.Name, Components: []string{}, Problem: junctor.AsError(err).Message, Document: row.Document})
+		known.list = append(known.list, admin.ComponentCatalog{Name: row.Name, Components: []string{}, Problem: junctor.AsError(err).Message, Document: row.Document, UpdatedAt: row.UpdatedAt})
 	}
 	return known
 }
@@ -139,7 +143,11 @@ func (c *componentCatalogs) ComponentCatalogs(ctx context.Context, p *junctor.Pr
 }
 
 // PutComponentCatalog implements admin.ComponentCatalogs.
-func (c *componentCatalogs) PutComponentCatalog(ctx context.Context, p *junctor.Principal, name string, document json.RawMessage) (admin.ComponentCatalog, error) {
+func (c *componentCatalogs) PutComponentCatalog(ctx context.Context, p *junctor.Principal, name string, document json.RawMessage, version time.Time) (admin.ComponentCatalog, error) {
+	return store.Retry(ctx, func() (admin.ComponentCatalog, error) { return c.putOnce(ctx, p, name, document, version) })
+}
+
+func (c *componentCatalogs) putOnce(ctx context.Context, p *junctor.Principal, name string, document json.RawMessage, version time.Time) (admin.ComponentCatalog, error) {
 	if err := junctor.CheckComponentCatalogName(name); err != nil {
 		return admin.ComponentCatalog{}, err
 	}
@@ -147,9 +155,18 @@ func (c *componentCatalogs) PutComponentCatalog(ctx context.Context, p *junctor.
 	if err != nil {
 		return admin.ComponentCatalog{}, err
 	}
-	rows := c.app.store.For(p.Tenant)
+	rows := c.app.store.For(p.Tenant).By(p.ID())
 	stored, err := rows.ComponentCatalogs(ctx)
 	if err != nil {
+		return admin.ComponentCatalog{}, err
+	}
+	var had time.Time // zero where there is none of that name
+	for i := range stored {
+		if stored[i].Name == name {
+			had = stored[i].UpdatedAt
+		}
+	}
+	if err := junctor.CheckVersion(version, had); err != nil {
 		return admin.ComponentCatalog{}, err
 	}
 	stored = slices.DeleteFunc(stored, func(row junctor.ComponentCatalog) bool { return row.Name == name })
@@ -163,11 +180,14 @@ func (c *componentCatalogs) PutComponentCatalog(ctx context.Context, p *junctor.
 	if _, err := known.all.With(catalog); err != nil {
 		return admin.ComponentCatalog{}, err
 	}
-	if err := rows.PutComponentCatalog(ctx, name, document); err != nil {
+	updated, err := rows.PutComponentCatalog(ctx, name, document, had)
+	if err != nil {
 		return admin.ComponentCatalog{}, err
 	}
 	c.app.log.Info("component catalogue registered", "tenant", p.Tenant, "name", name, "id", catalog.ID, "by", p.ID())
-	return c.describe(name, p.Tenant, &catalog), nil
+	out := c.describe(name, p.Tenant, &catalog)
+	out.UpdatedAt = updated
+	return out, nil
 }
 
 // RemoveComponentCatalog implements admin.ComponentCatalogs.

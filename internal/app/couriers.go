@@ -13,6 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/erc8004"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/worker"
 )
 
@@ -36,28 +37,46 @@ func canonical(agent string) string {
 	return agent
 }
 
-// PutAgentEndpoint implements admin.Deliveries.
-func (c couriers) PutAgentEndpoint(ctx context.Context, p *junctor.Principal, agent string, in admin.AgentToken) (e junctor.AgentEndpoint, signing string, err error) {
+// PutAgentEndpoint implements admin.Deliveries. The row is stored before what is sealed:
+// the token of a change that is refused takes nothing's place.
+func (c couriers) PutAgentEndpoint(ctx context.Context, p *junctor.Principal, agent string, in admin.AgentToken, version time.Time) (e junctor.AgentEndpoint, signing string, err error) {
 	agent = canonical(agent)
 	origin, err := junctor.Origin(in.URL)
 	if err != nil {
 		return e, "", err
 	}
-	rows := c.app.store.For(p.Tenant)
-	former, err := rows.Endpoint(ctx, agent, origin)
-	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+	var reference string
+	if in.Token != nil {
+		if reference, err = c.judgeToken(ctx, p, *in.Token); err != nil {
+			return e, "", err
+		}
+	}
+	rows := c.app.store.For(p.Tenant).By(p.ID())
+	e, err = store.Retry(ctx, func() (junctor.AgentEndpoint, error) {
+		former, err := rows.Endpoint(ctx, agent, origin)
+		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+			return former, err
+		}
+		if err := junctor.CheckVersion(version, former.UpdatedAt); err != nil {
+			return former, err
+		}
+		e := junctor.AgentEndpoint{
+			Tenant: p.Tenant, Agent: agent, Origin: origin, URL: in.URL, Transport: transportOf(in.Transport), Header: cmp.Or(in.Header, former.Header, junctor.TokenHeaderAuto),
+			Signed: former.Signed || in.Sign, Trusted: p.Issuer == junctor.IssuerLocal, CreatedAt: former.CreatedAt, UpdatedAt: former.UpdatedAt, Reference: former.Reference,
+		}
+		if e.Header != junctor.TokenHeaderAuto && !slices.Contains(junctor.TokenHeaders(), e.Header) {
+			return e, junctor.Errorf(junctor.CodeInvalid, "header: a token is sent in one of the headers %s, or in the one that the registration names (%s)", strings.Join(junctor.TokenHeaders(), ", "), junctor.TokenHeaderAuto)
+		}
+		if in.Token != nil {
+			e.Reference = reference
+		}
+		return rows.PutEndpoint(ctx, e)
+	})
+	if err != nil {
 		return e, "", err
 	}
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	e = junctor.AgentEndpoint{
-		Tenant: p.Tenant, Agent: agent, Origin: origin, URL: in.URL, Transport: transportOf(in.Transport), Header: cmp.Or(in.Header, former.Header, junctor.TokenHeaderAuto),
-		Signed: former.Signed || in.Sign, Trusted: p.Issuer == junctor.IssuerLocal, CreatedAt: cmp.Or(former.CreatedAt, now), UpdatedAt: now, Reference: former.Reference,
-	}
-	if e.Header != junctor.TokenHeaderAuto && !slices.Contains(junctor.TokenHeaders(), e.Header) {
-		return e, "", junctor.Errorf(junctor.CodeInvalid, "header: a token is sent in one of the headers %s, or in the one that the registration names (%s)", strings.Join(junctor.TokenHeaders(), ", "), junctor.TokenHeaderAuto)
-	}
 	if in.Token != nil {
-		if e.Reference, err = c.enterToken(ctx, p, agent, origin, *in.Token); err != nil {
+		if err := c.keepToken(ctx, p.Tenant, agent, origin, *in.Token, reference); err != nil {
 			return e, "", err
 		}
 	}
@@ -70,22 +89,15 @@ func (c couriers) PutAgentEndpoint(ctx context.Context, p *junctor.Principal, ag
 			return e, "", err
 		}
 	}
-	if err := rows.PutEndpoint(ctx, e); err != nil {
-		return e, "", err
-	}
 	return e, signing, c.Entered(ctx, p.Tenant, agent)
 }
 
-// enterToken seals a token for an agent at an origin; of a reference such as file:/path
-// it gives that instead, which is read whenever the token is sent. What may be read on
-// this machine, and by whom, is judged as for the credentials of servers.
-func (c couriers) enterToken(ctx context.Context, p *junctor.Principal, agent, origin string, token seal.Secret) (reference string, err error) {
-	owner, name := secretOf("token", agent, origin)
+// judgeToken refuses a token that cannot be sent. Of a reference such as file:/path it
+// gives that, which is read whenever the token is sent; "" is a token as it is. What may
+// be read on this machine, and by whom, is judged as for the credentials of servers.
+func (c couriers) judgeToken(ctx context.Context, p *junctor.Principal, token seal.Secret) (reference string, err error) {
 	if !junctor.IsReference("", token.Reveal()) {
-		if err := checkToken(token); err != nil {
-			return "", err
-		}
-		return "", c.app.vault.Put(ctx, p.Tenant, owner, name, token)
+		return "", checkToken(token)
 	}
 	admitted, err := c.app.servers.Judge.Reference(ctx, p, "", token.Reveal())
 	if err != nil {
@@ -98,10 +110,20 @@ func (c couriers) enterToken(ctx context.Context, p *junctor.Principal, agent, o
 	if err != nil {
 		return "", junctor.Errorf(junctor.CodeInvalid, "token: %w", err)
 	}
-	if err := c.app.vault.Delete(ctx, p.Tenant, owner, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
-		return "", err
-	}
 	return admitted.String(), nil
+}
+
+// keepToken seals a token for an agent at an origin; where it is a reference, the sealed
+// one goes.
+func (c couriers) keepToken(ctx context.Context, tenant junctor.TenantID, agent, origin string, token seal.Secret, reference string) error {
+	owner, name := secretOf("token", agent, origin)
+	if reference == "" {
+		return c.app.vault.Put(ctx, tenant, owner, name, token)
+	}
+	if err := c.app.vault.Delete(ctx, tenant, owner, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+		return err
+	}
+	return nil
 }
 
 // RemoveAgentEndpoint implements admin.Deliveries.

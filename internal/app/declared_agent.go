@@ -120,7 +120,7 @@ func flatAgent(a *junctor.Agent) map[string]string {
 // list of its server is there, and at every call in any case.
 func (k *agentKind) Put(ctx context.Context, name string) error {
 	want := k.find(name)
-	rows := k.a.app.store.For(k.p.Tenant)
+	rows := k.a.app.store.For(k.p.Tenant).By(k.p.ID())
 	had, err := k.a.mine(ctx, k.p, name)
 	added := junctor.CodeOf(err) == junctor.CodeNotFound
 	if err != nil && !added {

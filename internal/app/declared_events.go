@@ -134,7 +134,7 @@ func (a *App) declaredEvents(cfg *config.Config, servers map[string]bool, still 
 }
 
 func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file string, servers map[string]bool, still bool) declare.Kind {
-	rows := a.store.For(p.Tenant)
+	rows := a.store.For(p.Tenant).By(p.ID())
 	return &rowKind[admin.WantedTrigger, junctor.Trigger]{
 		called: "trigger", want: want, file: file,
 		wish: func(w *admin.WantedTrigger) declare.Wish { return declare.Wish{ID: w.Name, Where: w.Where} },
@@ -165,7 +165,7 @@ func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file
 				if had.Declared == file {
 					t.Owner = had.Owner
 				}
-				t.CreatedAt = had.CreatedAt
+				t.CreatedAt, t.UpdatedAt = had.CreatedAt, had.UpdatedAt
 				_, err := rows.UpdateTrigger(ctx, t)
 				return err
 			}
@@ -179,7 +179,7 @@ func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file
 }
 
 func (a *App) scheduleKind(p *junctor.Principal, want []admin.WantedSchedule, file string) declare.Kind {
-	rows := a.store.For(p.Tenant)
+	rows := a.store.For(p.Tenant).By(p.ID())
 	return &rowKind[admin.WantedSchedule, junctor.Schedule]{
 		called: "schedule", want: want, file: file,
 		wish: func(w *admin.WantedSchedule) declare.Wish { return declare.Wish{ID: w.Name, Where: w.Where} },
@@ -204,7 +204,10 @@ func (a *App) scheduleKind(p *junctor.Principal, want []admin.WantedSchedule, fi
 				return err
 			}
 			if had != nil && had.Cron == s.Cron && had.Timezone == s.Timezone {
-				s.NextAt = had.NextAt // what was missed still comes
+				s.NextAt = time.Time{} // what was missed still comes
+			}
+			if had != nil {
+				s.UpdatedAt = had.UpdatedAt
 			}
 			_, err := rows.PutSchedule(ctx, s)
 			return err
@@ -278,8 +281,8 @@ func (a *App) sourceKind(p *junctor.Principal, want []admin.WantedSource, file s
 				secret = seal.Secret{}
 			}
 		}
-		s.CreatedAt = had.CreatedAt
-		_, err = a.intake.ChangeSource(ctx, p.Tenant, s, secret, false)
+		s.CreatedAt, s.UpdatedAt = had.CreatedAt, had.UpdatedAt
+		_, err = a.intake.ChangeSource(ctx, p.Tenant, p.ID(), s, secret, false)
 		return err
 	}
 	return k

@@ -49,16 +49,16 @@ func (a *App) jobToken(ctx context.Context, tenant junctor.TenantID, agent, url,
 		return err
 	}
 	rows := a.store.For(tenant)
-	row, err := rows.Endpoint(ctx, agent, origin)
-	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
-		return err
-	}
-	row.Agent, row.Origin, row.URL, row.Header, row.Reference = agent, origin, url, header, ""
-	row.Transport, row.UpdatedAt = transportOf(row.Transport), time.Now()
-	if row.CreatedAt.IsZero() {
-		row.CreatedAt = row.UpdatedAt
-	}
-	return rows.PutEndpoint(ctx, row)
+	_, err = store.Retry(ctx, func() (junctor.AgentEndpoint, error) {
+		row, err := rows.Endpoint(ctx, agent, origin)
+		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+			return row, err
+		}
+		row.Agent, row.Origin, row.URL, row.Header, row.Reference = agent, origin, url, header, ""
+		row.Transport = transportOf(row.Transport)
+		return rows.PutEndpoint(ctx, row)
+	})
+	return err
 }
 
 // booking is a transaction of the queue in which deliveries can be placed.
@@ -149,27 +149,32 @@ func (h happenings) AddTrigger(ctx context.Context, p *junctor.Principal, t junc
 	if err := h.check(ctx, p.Tenant, &t); err != nil {
 		return t, err
 	}
-	t, err := h.app.store.For(p.Tenant).AddTrigger(ctx, t)
+	t, err := h.app.store.For(p.Tenant).By(p.ID()).AddTrigger(ctx, t)
 	if err == nil {
 		err = h.app.offerEvents(ctx, p.Tenant, false)
 	}
 	return t, err
 }
 
-func (h happenings) ChangeTrigger(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Trigger)) (junctor.Trigger, error) {
-	t, err := h.app.store.For(p.Tenant).Trigger(ctx, name)
-	if err != nil {
-		return t, err
-	}
-	if err := h.app.file.CheckNotDeclared("trigger", name, t.Declared); err != nil {
-		return t, err
-	}
-	change(&t)
-	t.Declared = ""
-	if err := h.check(ctx, p.Tenant, &t); err != nil {
-		return t, err
-	}
-	return h.app.store.For(p.Tenant).UpdateTrigger(ctx, t)
+func (h happenings) ChangeTrigger(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Trigger) error) (junctor.Trigger, error) {
+	rows := h.app.store.For(p.Tenant).By(p.ID())
+	return store.Retry(ctx, func() (junctor.Trigger, error) {
+		t, err := rows.Trigger(ctx, name)
+		if err != nil {
+			return t, err
+		}
+		if err := h.app.file.CheckNotDeclared("trigger", name, t.Declared); err != nil {
+			return t, err
+		}
+		if err := change(&t); err != nil {
+			return t, err
+		}
+		t.Declared = ""
+		if err := h.check(ctx, p.Tenant, &t); err != nil {
+			return t, err
+		}
+		return rows.UpdateTrigger(ctx, t)
+	})
 }
 
 func (h happenings) RemoveTrigger(ctx context.Context, p *junctor.Principal, name string) error {
@@ -276,23 +281,27 @@ func plainSecret(secret seal.Secret) error {
 	return nil
 }
 
-func (h happenings) ChangeSource(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Source), secret seal.Secret, atOnce bool) (junctor.Source, error) {
-	s, err := h.app.store.For(p.Tenant).Source(ctx, id)
-	if err != nil {
-		return s, err
-	}
-	if err := h.app.file.CheckNotDeclared("source", id, s.Declared); err != nil {
-		return s, err
-	}
-	change(&s)
-	s.Declared = ""
-	if s.Pulled() && !p.Operator() {
-		return s, junctor.Errorf(junctor.CodeDenied, "a Redis may be at any address: only an admin of the tenant %s can have one read", junctor.DefaultTenant)
-	}
-	if err := plainSecret(secret); err != nil {
-		return s, err
-	}
-	return h.app.intake.ChangeSource(ctx, p.Tenant, s, secret, atOnce)
+func (h happenings) ChangeSource(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Source) error, secret seal.Secret, atOnce bool) (junctor.Source, error) {
+	return store.Retry(ctx, func() (junctor.Source, error) {
+		s, err := h.app.store.For(p.Tenant).Source(ctx, id)
+		if err != nil {
+			return s, err
+		}
+		if err := h.app.file.CheckNotDeclared("source", id, s.Declared); err != nil {
+			return s, err
+		}
+		if err := change(&s); err != nil {
+			return s, err
+		}
+		s.Declared = ""
+		if s.Pulled() && !p.Operator() {
+			return s, junctor.Errorf(junctor.CodeDenied, "a Redis may be at any address: only an admin of the tenant %s can have one read", junctor.DefaultTenant)
+		}
+		if err := plainSecret(secret); err != nil {
+			return s, err
+		}
+		return h.app.intake.ChangeSource(ctx, p.Tenant, p.ID(), s, secret, atOnce)
+	})
 }
 
 func (h happenings) RemoveSource(ctx context.Context, p *junctor.Principal, id string) error {
@@ -311,15 +320,25 @@ func (h happenings) Schedules(ctx context.Context, p *junctor.Principal) ([]junc
 }
 
 func (h happenings) PutSchedule(ctx context.Context, p *junctor.Principal, s junctor.Schedule) (junctor.Schedule, error) {
-	if had, err := h.app.store.For(p.Tenant).Schedule(ctx, s.Name); err == nil {
-		if err := h.app.file.CheckNotDeclared("schedule", s.Name, had.Declared); err != nil {
-			return s, err
-		}
-	}
 	if err := intake.CheckSchedule(&s, time.Now()); err != nil {
 		return s, err
 	}
-	return h.app.store.For(p.Tenant).PutSchedule(ctx, s)
+	want := s.UpdatedAt
+	rows := h.app.store.For(p.Tenant).By(p.ID())
+	return store.Retry(ctx, func() (junctor.Schedule, error) {
+		had, err := rows.Schedule(ctx, s.Name)
+		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+			return s, err
+		}
+		if err := h.app.file.CheckNotDeclared("schedule", s.Name, had.Declared); err != nil {
+			return s, err
+		}
+		if err := junctor.CheckVersion(want, had.UpdatedAt); err != nil {
+			return s, err
+		}
+		s.UpdatedAt = had.UpdatedAt
+		return rows.PutSchedule(ctx, s)
+	})
 }
 
 func (h happenings) RemoveSchedule(ctx context.Context, p *junctor.Principal, name string) error {

@@ -101,7 +101,7 @@ func (s foundServers) put(ctx context.Context, f *erc8004.Found, chain string) (
 			row.Title, row.Connection = title, at
 			row, err = s.store(ctx, rows.UpdateServer, row)
 		}
-		if code := junctor.CodeOf(err); err == nil || code != junctor.CodeConflict && code != junctor.CodeNotFound {
+		if code := junctor.CodeOf(err); err == nil || code != junctor.CodeConflict && code != junctor.CodePrecondition && code != junctor.CodeNotFound {
 			return row, err
 		}
 	}

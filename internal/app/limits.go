@@ -10,6 +10,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/store"
 )
@@ -22,6 +23,8 @@ const settingLimits = "limits"
 type quotas struct {
 	book  *limit.Book
 	store *store.Store
+
+	changing sync.Mutex // by whoever changes limits, so that memory has what was stored last
 
 	mu     sync.Mutex
 	people map[junctor.TenantID]*people
@@ -114,35 +117,64 @@ func (q *quotas) knownTier(ctx context.Context, tenant junctor.TenantID, tier st
 
 // Limits gives a tenant's policy: what it set, over the defaults.
 func (q *quotas) Limits(ctx context.Context, tenant junctor.TenantID) (junctor.LimitPolicy, error) {
-	policy := junctor.DefaultLimits()
+	state, err := q.LimitState(ctx, tenant)
+	return state.LimitPolicy, err
+}
+
+// LimitState implements admin.Limits.
+func (q *quotas) LimitState(ctx context.Context, tenant junctor.TenantID) (admin.LimitState, error) {
 	set, err := q.store.For(tenant).Setting(ctx, settingLimits)
-	if junctor.CodeOf(err) == junctor.CodeNotFound {
+	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+		return admin.LimitState{LimitPolicy: junctor.DefaultLimits()}, err
+	}
+	return limitState(set)
+}
+
+// limitState reads the setting of a tenant's limits.
+func limitState(set store.Setting) (admin.LimitState, error) {
+	policy, err := limitPolicy(set.Value)
+	return admin.LimitState{LimitPolicy: policy, UpdatedAt: set.UpdatedAt, UpdatedBy: set.UpdatedBy}, err
+}
+
+// limitPolicy is what a tenant set, over the defaults; nil is nothing.
+func limitPolicy(set json.RawMessage) (junctor.LimitPolicy, error) {
+	policy := junctor.DefaultLimits()
+	if set == nil {
 		return policy, nil
 	}
-	if err != nil {
-		return policy, err
-	}
 	// What is set stands over the defaults, tier by tier.
-	if err := json.Unmarshal(set.Value, &policy); err != nil {
+	if err := json.Unmarshal(set, &policy); err != nil {
 		return policy, &junctor.Error{Code: junctor.CodeInternal, Cause: err, Message: "the stored limits cannot be read"}
 	}
 	return policy, nil
 }
 
-// SetLimits puts a policy in place of the tenant's.
-func (q *quotas) SetLimits(ctx context.Context, tenant junctor.TenantID, policy junctor.LimitPolicy) error {
-	if err := policy.Check(); err != nil {
-		return err
-	}
-	value, err := json.Marshal(policy)
+// ChangeLimits changes what change changes of the tenant's policy. Nobody else changes
+// it meanwhile.
+func (q *quotas) ChangeLimits(ctx context.Context, p *junctor.Principal, change func(*admin.LimitState) error) (admin.LimitState, error) {
+	q.changing.Lock()
+	defer q.changing.Unlock()
+	set, err := q.store.For(p.Tenant).By(p.ID()).ChangeSetting(ctx, settingLimits, func(now store.Setting) (json.RawMessage, error) {
+		state, err := limitState(now)
+		if err == nil {
+			err = change(&state)
+		}
+		if err == nil {
+			err = state.Check()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(state.LimitPolicy)
+	})
 	if err != nil {
-		return err
+		return admin.LimitState{}, err
 	}
-	if err := q.store.For(tenant).PutSetting(ctx, settingLimits, value); err != nil {
-		return err
+	state, err := limitState(set)
+	if err == nil {
+		q.change(p.Tenant, func(people *people) { people.policy = state.LimitPolicy })
 	}
-	q.change(tenant, func(p *people) { p.policy = policy })
-	return nil
+	return state, err
 }
 
 // flush keeps what was used today, so that a restart does not give it back.

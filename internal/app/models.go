@@ -15,6 +15,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent/model"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 // maxModelAnswer is how large an answer of a model may be on the wire.
@@ -86,7 +87,7 @@ func (m *models) AddModel(ctx context.Context, p *junctor.Principal, row junctor
 		return junctor.Model{}, err
 	}
 	row.Trusted = p.Issuer == junctor.IssuerLocal
-	rows := m.app.store.For(p.Tenant)
+	rows := m.app.store.For(p.Tenant).By(p.ID())
 	if err := rows.AddModel(ctx, row); err != nil {
 		return junctor.Model{}, err
 	}
@@ -106,30 +107,38 @@ func (m *models) keep(ctx context.Context, tenant junctor.TenantID, name string,
 
 // ChangeModel changes a model. A key belongs to the origin that it was entered
 // for.
-func (m *models) ChangeModel(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Model), key seal.Secret) (junctor.Model, error) {
-	rows := m.app.store.For(p.Tenant)
-	had, err := rows.Model(ctx, name)
-	if err != nil {
-		return junctor.Model{}, err
-	}
-	row := had
-	change(&row)
-	if err := row.Check(); err != nil {
-		return junctor.Model{}, err
-	}
-	if row.BaseURL != had.BaseURL {
-		row.Trusted = p.Issuer == junctor.IssuerLocal
-	}
-	if had.HasKey && key.Reveal() == "" && (originOf(had) != originOf(row)) {
-		return junctor.Model{}, junctor.Errorf(junctor.CodeInvalid, "the key of the model %q was entered for %s: enter it again to send it elsewhere", name, originOf(had))
-	}
-	if err := m.keep(ctx, p.Tenant, name, key); err != nil { // first: never the old key to the new place
-		return junctor.Model{}, err
-	}
-	if err := rows.UpdateModel(ctx, row); err != nil {
-		return junctor.Model{}, err
-	}
-	return rows.Model(ctx, name)
+func (m *models) ChangeModel(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Model) error, key seal.Secret) (junctor.Model, error) {
+	rows := m.app.store.For(p.Tenant).By(p.ID())
+	return store.Retry(ctx, func() (junctor.Model, error) {
+		had, err := rows.Model(ctx, name)
+		if err != nil {
+			return junctor.Model{}, err
+		}
+		row := had
+		if err := change(&row); err != nil {
+			return junctor.Model{}, err
+		}
+		if err := row.Check(); err != nil {
+			return junctor.Model{}, err
+		}
+		if row.BaseURL != had.BaseURL {
+			row.Trusted = p.Issuer == junctor.IssuerLocal
+		}
+		if had.HasKey && key.Reveal() == "" && (originOf(had) != originOf(row)) {
+			return junctor.Model{}, junctor.Errorf(junctor.CodeInvalid, "the key of the model %q was entered for %s: enter it again to send it elsewhere", name, originOf(had))
+		}
+		if key.Reveal() == "" {
+			err = rows.UpdateModel(ctx, row, nil)
+		} else { // together: never one key to the place of another
+			err = m.app.vault.PutWith(ctx, p.Tenant, junctor.ModelOwner(name), junctor.ModelKeySecret, key, func(ctx context.Context, sealed seal.StoredSecret) error {
+				return rows.UpdateModel(ctx, row, new(storeSecret(sealed)))
+			})
+		}
+		if err != nil {
+			return junctor.Model{}, err
+		}
+		return rows.Model(ctx, name)
+	})
 }
 
 // originOf is where a model's key is sent.

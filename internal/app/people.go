@@ -95,7 +95,7 @@ func (d directory) RemoveUser(ctx context.Context, p *junctor.Principal, id stri
 	if _, err := d.ChangeUser(ctx, p.Tenant, id, func(u *junctor.User) error { u.Disabled = true; return nil }); err != nil {
 		return out, err
 	}
-	rows := d.app.store.For(p.Tenant)
+	rows := d.app.store.For(p.Tenant).By(p.ID())
 	servers, err := rows.Servers(ctx)
 	if err != nil {
 		return out, err

@@ -10,6 +10,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 // rolesSetting is the tenant's setting that holds its own roles.
@@ -39,11 +40,7 @@ func (a agents) ownRoles(ctx context.Context, tenant junctor.TenantID) ([]juncto
 	if err != nil {
 		return nil, err
 	}
-	var own []junctor.Role
-	if err := json.Unmarshal(set.Value, &own); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "the roles of the tenant cannot be read: %w", err)
-	}
-	return own, nil
+	return readRoles(set.Value)
 }
 
 // known refuses a role that the tenant has not.
@@ -69,29 +66,47 @@ func (a agents) AddRole(ctx context.Context, p *junctor.Principal, role junctor.
 	}
 	a.app.rights.mu.Lock()
 	defer a.app.rights.mu.Unlock()
-	own, err := a.ownRoles(ctx, p.Tenant)
-	if err != nil {
-		return err
-	}
-	for _, r := range append(junctor.Roles(), own...) {
-		switch {
-		case r == role:
-			return nil
-		case strings.EqualFold(string(r), string(role)):
-			return junctor.Errorf(junctor.CodeConflict, "there is the role %q already: two that differ in case only would be mistaken for each other", string(r))
+	return a.changeRoles(ctx, p, func(own []junctor.Role) ([]junctor.Role, error) {
+		for _, r := range append(junctor.Roles(), own...) {
+			switch {
+			case r == role:
+				return own, nil
+			case strings.EqualFold(string(r), string(role)):
+				return nil, junctor.Errorf(junctor.CodeConflict, "there is the role %q already: two that differ in case only would be mistaken for each other", string(r))
+			}
 		}
-	}
-	own = append(own, role)
-	slices.Sort(own)
-	return a.putRoles(ctx, p.Tenant, own)
+		own = append(own, role)
+		slices.Sort(own)
+		return own, nil
+	})
 }
 
-func (a agents) putRoles(ctx context.Context, tenant junctor.TenantID, own []junctor.Role) error {
-	text, err := json.Marshal(own)
-	if err != nil {
-		return err
+// changeRoles stores what change makes of the tenant's own roles; no other replica
+// changes them meanwhile.
+func (a agents) changeRoles(ctx context.Context, p *junctor.Principal, change func([]junctor.Role) ([]junctor.Role, error)) error {
+	_, err := a.app.store.For(p.Tenant).By(p.ID()).ChangeSetting(ctx, rolesSetting, func(now store.Setting) (json.RawMessage, error) {
+		own, err := readRoles(now.Value)
+		if err == nil {
+			own, err = change(own)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(own)
+	})
+	return err
+}
+
+// readRoles reads the setting of a tenant's own roles; nil is none.
+func readRoles(set json.RawMessage) ([]junctor.Role, error) {
+	if set == nil {
+		return nil, nil
 	}
-	return a.app.store.For(tenant).PutSetting(ctx, rolesSetting, text)
+	var own []junctor.Role
+	if err := json.Unmarshal(set, &own); err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the roles of the tenant cannot be read: %w", err)
+	}
+	return own, nil
 }
 
 // RemoveRole removes a role of the tenant's own that no agent and no tool has.
@@ -105,8 +120,7 @@ func (a agents) RemoveRole(ctx context.Context, p *junctor.Principal, role junct
 	if err != nil {
 		return err
 	}
-	i := slices.Index(own, role)
-	if i < 0 {
+	if !slices.Contains(own, role) {
 		return junctor.Errorf(junctor.CodeNotFound, "there is no role %q; junctor role ls lists them", string(role))
 	}
 	var users []string
@@ -131,7 +145,9 @@ func (a agents) RemoveRole(ctx context.Context, p *junctor.Principal, role junct
 	if len(users) > 0 {
 		return junctor.Errorf(junctor.CodeConflict, "the role %q is in use by %s", string(role), strings.Join(users[:min(5, len(users))], ", "))
 	}
-	return a.putRoles(ctx, p.Tenant, slices.Delete(own, i, i+1))
+	return a.changeRoles(ctx, p, func(own []junctor.Role) ([]junctor.Role, error) {
+		return slices.DeleteFunc(own, func(r junctor.Role) bool { return r == role }), nil
+	})
 }
 
 // TagTool says what a tool is for.

@@ -12,10 +12,15 @@ import (
 type secretStore struct{ store *store.Store }
 
 func (s secretStore) PutSecret(ctx context.Context, row seal.StoredSecret) error {
-	return s.store.For(row.Tenant).PutSecret(ctx, store.Secret{
+	return s.store.For(row.Tenant).PutSecret(ctx, storeSecret(row))
+}
+
+// storeSecret is a sealed secret as the store keeps it.
+func storeSecret(row seal.StoredSecret) store.Secret {
+	return store.Secret{
 		SecretName: store.SecretName{Owner: row.Owner, Name: row.Name},
 		KeyID:      row.Sealed.KeyID, Wrapped: row.Sealed.WrappedKey, Ciphertext: row.Sealed.Ciphertext,
-	})
+	}
 }
 
 func (s secretStore) Secret(ctx context.Context, tenant junctor.TenantID, owner, name string) (seal.StoredSecret, error) {

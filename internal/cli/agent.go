@@ -216,11 +216,17 @@ func (c *cli) agentSet() *cobra.Command {
 				}
 				body["limits"] = nil
 			}
-			if err := c.setBrain(cmd, &f.brainFlags, args[0], noBrain, body); err != nil {
+			var had junctor.Agent // what is changed in part is read first
+			if len(add)+len(drop) > 0 || !noBrain && f.changesBrain(cmd) {
+				if err := c.ask(cmd, http.MethodGet, path("agents", args[0]), nil, &had); err != nil {
+					return err
+				}
+			}
+			if err := f.setBrain(cmd, had.Brain, noBrain, body); err != nil {
 				return err
 			}
 			if len(add)+len(drop) > 0 {
-				tools, err := c.editedTools(cmd, args[0], add, drop)
+				tools, err := editedTools(&had, add, drop)
 				if err != nil {
 					return err
 				}
@@ -230,7 +236,7 @@ func (c *cli) agentSet() *cobra.Command {
 				return usagef("nothing is to be changed: name at least one flag")
 			}
 			var a junctor.Agent
-			if err := c.ask(cmd, http.MethodPatch, path("agents", args[0]), body, &a); err != nil {
+			if err := c.change(cmd, had.UpdatedAt, path("agents", args[0]), body, &a); err != nil {
 				return err
 			}
 			return c.done(a)
@@ -256,12 +262,19 @@ func (c *cli) agentSet() *cobra.Command {
 	return cmd
 }
 
-// editedTools is the agent's list with some more and some less.
-func (c *cli) editedTools(cmd *cobra.Command, name string, add, drop []string) ([]string, error) {
-	var a junctor.Agent
-	if err := c.ask(cmd, http.MethodGet, path("agents", name), nil, &a); err != nil {
-		return nil, err
+// change is ask for a change of what was read, by its updated_at: it is refused where
+// somebody else changed that since. A zero version is whatever is stored.
+func (c *cli) change(cmd *cobra.Command, version time.Time, path string, in, out any) error {
+	client, err := c.client(cmd)
+	if err != nil {
+		return err
 	}
+	client.version = version
+	return client.do(cmd.Context(), http.MethodPatch, path, in, out)
+}
+
+// editedTools is the agent's list with some more and some less.
+func editedTools(a *junctor.Agent, add, drop []string) ([]string, error) {
 	tools := make([]string, 0, len(a.Tools)+len(add))
 	for _, g := range a.Tools {
 		tools = append(tools, g.String())
@@ -269,7 +282,7 @@ func (c *cli) editedTools(cmd *cobra.Command, name string, add, drop []string) (
 	for _, d := range drop {
 		i := slices.Index(tools, d)
 		if i < 0 {
-			return nil, junctor.Errorf(junctor.CodeNotFound, "%q is not on the list of %s, which is %s", d, name, joinGrants(a.Tools))
+			return nil, junctor.Errorf(junctor.CodeNotFound, "%q is not on the list of %s, which is %s", d, a.Name, joinGrants(a.Tools))
 		}
 		tools = slices.Delete(tools, i, i+1)
 	}

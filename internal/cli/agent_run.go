@@ -63,24 +63,21 @@ func (f *brainFlags) brain(cmd *cobra.Command, had *junctor.Brain) (*junctor.Bra
 }
 
 // setBrain adds to a change what the flags say of an agent's brain.
-func (c *cli) setBrain(cmd *cobra.Command, f *brainFlags, name string, none bool, body map[string]any) error {
+func (f *brainFlags) setBrain(cmd *cobra.Command, had *junctor.Brain, none bool, body map[string]any) error {
 	if none {
 		body["brain"] = nil
 		return nil
-	}
-	var had *junctor.Brain
-	if cmd.Flags().Changed("instructions") || cmd.Flags().Changed("model") || cmd.Flags().Changed("rules") {
-		var a junctor.Agent
-		if err := c.ask(cmd, http.MethodGet, path("agents", name), nil, &a); err != nil {
-			return err
-		}
-		had = a.Brain
 	}
 	brain, err := f.brain(cmd, had)
 	if err == nil && brain != nil {
 		body["brain"] = brain
 	}
 	return err
+}
+
+// changesBrain says whether the flags change a part of what an agent thinks with.
+func (f *brainFlags) changesBrain(cmd *cobra.Command) bool {
+	return cmd.Flags().Changed("instructions") || cmd.Flags().Changed("model") || cmd.Flags().Changed("rules")
 }
 
 func (c *cli) agentRun() *cobra.Command {

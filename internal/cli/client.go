@@ -26,6 +26,8 @@ type client struct {
 	key  string // "" on the operator's own socket
 	name string // what the person knows the instance by
 	hint string // what to do when it cannot be reached
+
+	version time.Time // of what is changed, as it was read; zero where nothing was
 }
 
 // list is one page of anything.
@@ -109,6 +111,9 @@ func (c *client) send(ctx context.Context, method, path string, in any) (*http.R
 	}
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	if !c.version.IsZero() {
+		req.Header.Set("If-Match", `"`+c.version.UTC().Format(time.RFC3339Nano)+`"`)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {

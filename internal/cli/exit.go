@@ -15,6 +15,7 @@ const (
 	exitNotFound    = 3
 	exitDenied      = 4
 	exitUnreachable = 5
+	exitChanged     = 6 // somebody else changed it since it was read
 )
 
 // exitOf is the one place where the codes of junctor become exit codes.
@@ -37,6 +38,8 @@ func exitOf(err error) int {
 		return exitDenied
 	case junctor.CodeUnreachable:
 		return exitUnreachable
+	case junctor.CodePrecondition:
+		return exitChanged
 	case junctor.CodeConflict, junctor.CodeLimited, junctor.CodeTooLarge, junctor.CodeTimeout, junctor.CodeCanceled,
 		junctor.CodeUpstream, junctor.CodeUnavailable, junctor.CodeInternal:
 	}

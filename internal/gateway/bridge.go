@@ -150,7 +150,7 @@ func callStatus(err error, ran bool) int {
 		if !ran {
 			return http.StatusTooManyRequests
 		}
-	case junctor.CodeInvalid, junctor.CodeNotFound, junctor.CodeTooLarge, junctor.CodeConflict:
+	case junctor.CodeInvalid, junctor.CodeNotFound, junctor.CodeTooLarge, junctor.CodeConflict, junctor.CodePrecondition:
 		if !ran {
 			return http.StatusBadRequest
 		}

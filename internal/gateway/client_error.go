@@ -101,7 +101,7 @@ func mapErrorCode(c junctor.Code) (code, status int) {
 		return codeDenied, http.StatusForbidden
 	case junctor.CodeLimited:
 		return codeLimited, http.StatusTooManyRequests
-	case junctor.CodeConflict:
+	case junctor.CodeConflict, junctor.CodePrecondition:
 		return codeConflict, http.StatusOK
 	case junctor.CodeTooLarge:
 		return codeTooLarge, http.StatusOK

@@ -74,7 +74,7 @@ func refusalStatus(c junctor.Code) junctor.Status {
 		return junctor.StatusDenied
 	case junctor.CodeLimited:
 		return junctor.StatusLimited
-	case junctor.CodeInvalid, junctor.CodeNotFound, junctor.CodeTooLarge, junctor.CodeConflict:
+	case junctor.CodeInvalid, junctor.CodeNotFound, junctor.CodeTooLarge, junctor.CodeConflict, junctor.CodePrecondition:
 		return junctor.StatusInvalid
 	default:
 		return junctor.StatusError

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 // NewUser describes a user to create. Sources and Tier default to both and free.
@@ -52,27 +53,34 @@ func (i *Identity) User(ctx context.Context, tenant junctor.TenantID, who string
 	return u, err
 }
 
-// ChangeUser applies change to a user, by id, and stores the result. It returns the error
-// of change unchanged. A user that becomes disabled is signed out. When it returns, no
-// check sees the former user. change must not call back into the Identity.
+// ChangeUser applies change to a user, by id, and stores the result. change sets
+// UpdatedBy, and runs again if somebody else stored the user in between. ChangeUser
+// returns the error of change unchanged. A user that becomes disabled is signed out. When
+// it returns, no check sees the former user. change must not call back into the Identity.
 func (i *Identity) ChangeUser(ctx context.Context, tenant junctor.TenantID, id string, change func(*junctor.User) error) (junctor.User, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	rows := i.store.For(tenant)
-	was, err := rows.User(ctx, id)
-	if err != nil {
-		return junctor.User{}, err
-	}
-	next := was
-	if err := change(&next); err != nil {
-		return junctor.User{}, err
-	}
-	next.ID, next.Tenant, next.CreatedAt, next.UpdatedAt = was.ID, was.Tenant, was.CreatedAt, was.UpdatedAt
-	if next == was {
-		return was, nil
-	}
-	if next, err = rows.UpdateUser(ctx, next); err != nil {
-		return junctor.User{}, err
+	same := false
+	next, err := store.Retry(ctx, func() (junctor.User, error) {
+		was, err := rows.User(ctx, id)
+		if err != nil {
+			return junctor.User{}, err
+		}
+		next := was
+		next.UpdatedBy = "" // whom change names
+		if err := change(&next); err != nil {
+			return junctor.User{}, err
+		}
+		by := next.UpdatedBy
+		next.ID, next.Tenant, next.CreatedAt, next.UpdatedAt, next.UpdatedBy = was.ID, was.Tenant, was.CreatedAt, was.UpdatedAt, was.UpdatedBy
+		if same = next == was; same {
+			return was, nil
+		}
+		return rows.By(by).UpdateUser(ctx, next)
+	})
+	if err != nil || same {
+		return next, err
 	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "user changed", slog.String("tenant", string(tenant)), slog.String("user", next.ID),
 		slog.String("role", string(next.Role)), slog.Bool("disabled", next.Disabled))

@@ -182,7 +182,7 @@ func TestSourcesRefuseWeakSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, secret := range []string{public, "whsec_YQ==", strings.Repeat(" ", 20)} {
-			if _, err := r.in.ChangeSource(t.Context(), junctor.DefaultTenant, s, seal.NewSecret(secret), false); junctor.CodeOf(err) != junctor.CodeInvalid {
+			if _, err := r.in.ChangeSource(t.Context(), junctor.DefaultTenant, "user:u1", s, seal.NewSecret(secret), false); junctor.CodeOf(err) != junctor.CodeInvalid {
 				t.Errorf("%s is changed to %q: %v", style, secret, err)
 			}
 		}
@@ -211,7 +211,7 @@ func TestSourcesRefuseWeakSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Style = junctor.StyleStandard
-	if _, err := r.in.ChangeSource(t.Context(), junctor.DefaultTenant, s, seal.Secret{}, false); junctor.CodeOf(err) != junctor.CodeInvalid {
+	if _, err := r.in.ChangeSource(t.Context(), junctor.DefaultTenant, "user:u1", s, seal.Secret{}, false); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Errorf("a secret that is no base64 counts in another style: %v", err)
 	}
 }

@@ -184,8 +184,13 @@ func TestHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, next := range []string{"the second one of all", "the third one of all"} {
-		if _, err := r.in.ChangeSource(t.Context(), junctor.DefaultTenant, src, seal.NewSecret(next), false); err != nil {
+		read := src
+		if src, err = r.in.ChangeSource(t.Context(), junctor.DefaultTenant, "user:u1", read, seal.NewSecret(next), false); err != nil {
 			t.Fatal(err)
+		}
+		// The secret of a change that comes too late takes nothing's place.
+		if _, err := r.in.ChangeSource(t.Context(), junctor.DefaultTenant, "user:u2", read, seal.NewSecret("one that comes too late"), false); junctor.CodeOf(err) != junctor.CodePrecondition {
+			t.Errorf("a change of a former version: %v", err)
 		}
 		want := map[bool]int{true: 202, false: 401}[i == 0]
 		if status := first2(post("shop", "a fine long secret", fmt.Sprint("r", i), body)); status != want {

@@ -99,40 +99,47 @@ func (in *Intake) AddSource(ctx context.Context, tenant junctor.TenantID, s junc
 	return stored, err
 }
 
-// ChangeSource stores a source in place of the one with its id. A secret that is
+// ChangeSource stores a source that was read, changed, in place of the one with its id;
+// precondition where somebody else changed it meanwhile. A secret that is
 // not zero takes the place of the former, which is kept for those who still sign
-// with it until it is replaced again, unless once is said.
-func (in *Intake) ChangeSource(ctx context.Context, tenant junctor.TenantID, s junctor.Source, secret seal.Secret, once bool) (junctor.Source, error) {
+// with it until it is replaced again, unless once is said. by is who changes it, as
+// Principal.ID says.
+func (in *Intake) ChangeSource(ctx context.Context, tenant junctor.TenantID, by string, s junctor.Source, secret seal.Secret, once bool) (junctor.Source, error) {
 	if err := CheckSource(&s, secret); err != nil {
 		return s, err
 	}
-	owner := junctor.SourceOwner(s.ID)
 	if secret.IsZero() {
 		if err := in.checkStyle(ctx, tenant, &s); err != nil {
 			return s, err
 		}
-	} else {
-		former, had, err := in.Secrets.Get(ctx, tenant, owner, secretNow)
-		if err != nil {
-			return s, err
-		}
-		switch {
-		case s.Pulled():
-		case had && !once && !former.Equal(secret.Reveal()):
-			err = in.Secrets.Put(ctx, tenant, owner, secretFormer, former)
-		case once:
-			err = in.forget(ctx, tenant, owner, secretFormer)
-		}
-		if err == nil {
-			err = in.Secrets.Put(ctx, tenant, owner, secretName(&s), secret)
-		}
-		if err != nil {
-			return s, err
-		}
 	}
-	stored, err := in.Store.For(tenant).UpdateSource(ctx, s)
+	// The row first: the secret of a change that is refused takes nothing's place.
+	stored, err := in.Store.For(tenant).By(by).UpdateSource(ctx, s)
+	if err == nil && !secret.IsZero() {
+		err = in.replaceSecret(ctx, tenant, &s, secret, once)
+	}
 	in.pulls.changed()
 	return stored, err
+}
+
+// replaceSecret stores the secret of a source in place of the former one.
+func (in *Intake) replaceSecret(ctx context.Context, tenant junctor.TenantID, s *junctor.Source, secret seal.Secret, once bool) error {
+	owner := junctor.SourceOwner(s.ID)
+	former, had, err := in.Secrets.Get(ctx, tenant, owner, secretNow)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.Pulled():
+	case had && !once && !former.Equal(secret.Reveal()):
+		err = in.Secrets.Put(ctx, tenant, owner, secretFormer, former)
+	case once:
+		err = in.forget(ctx, tenant, owner, secretFormer)
+	}
+	if err == nil {
+		err = in.Secrets.Put(ctx, tenant, owner, secretName(s), secret)
+	}
+	return err
 }
 
 // checkStyle refuses another style for a source whose secret is none there.

@@ -90,6 +90,8 @@ type Change struct {
 	MaxRounds *int
 	Approvals *junctor.RoomApproval
 	Forget    bool // deletes the remembered approvals
+
+	Version time.Time // of the room that the change is for; zero is any
 }
 
 // Shown is a room as its members see it.
@@ -189,19 +191,25 @@ func (r *Rooms) AddWorkspace(ctx context.Context, p *junctor.Principal, c Change
 	if err := r.applyChange(ctx, p, &w, c); err != nil {
 		return w, err
 	}
-	return r.Store.For(p.Tenant).AddWorkspace(ctx, w)
+	return r.Store.For(p.Tenant).By(p.ID()).AddWorkspace(ctx, w)
 }
 
-// ChangeWorkspace applies the members of c that are set.
+// ChangeWorkspace applies the members of c that are set. Everything else stays as others
+// may have changed it meanwhile.
 func (r *Rooms) ChangeWorkspace(ctx context.Context, p *junctor.Principal, id string, c Change) (Shown, error) {
-	w, err := r.loadForOwner(ctx, p, id)
-	if err == nil {
-		err = r.applyChange(ctx, p, &w, c)
-	}
-	if err != nil {
-		return Shown{}, err
-	}
-	if _, err := r.Store.For(p.Tenant).UpdateWorkspace(ctx, w); err != nil {
+	if _, err := store.Retry(ctx, func() (junctor.Workspace, error) {
+		w, err := r.loadForOwner(ctx, p, id)
+		if err == nil {
+			err = junctor.CheckVersion(c.Version, w.UpdatedAt)
+		}
+		if err == nil {
+			err = r.applyChange(ctx, p, &w, c)
+		}
+		if err != nil {
+			return w, err
+		}
+		return r.Store.For(p.Tenant).By(p.ID()).UpdateWorkspace(ctx, w)
+	}); err != nil {
 		return Shown{}, err
 	}
 	if c.Forget {

@@ -69,6 +69,12 @@ func NewVault(keys *Keyring, store SecretStore, ring RingKeyStore) (*Vault, erro
 // Put seals and stores a secret. It replaces an earlier one of the same owner and
 // name.
 func (v *Vault) Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s Secret) error {
+	return v.PutWith(ctx, tenant, owner, name, s, v.store.PutSecret)
+}
+
+// PutWith seals a secret and gives the row to store, which keeps it together with what
+// belongs to it: a key, for example, with the address that it is sent to.
+func (v *Vault) PutWith(ctx context.Context, tenant junctor.TenantID, owner, name string, s Secret, store func(context.Context, StoredSecret) error) error {
 	if err := checkPlace(tenant, owner, name); err != nil {
 		return err
 	}
@@ -87,7 +93,7 @@ func (v *Vault) Put(ctx context.Context, tenant junctor.TenantID, owner, name st
 	if err != nil {
 		return err
 	}
-	return v.store.PutSecret(ctx, StoredSecret{Tenant: tenant, Owner: owner, Name: name, Sealed: sealed})
+	return store(ctx, StoredSecret{Tenant: tenant, Owner: owner, Name: name, Sealed: sealed})
 }
 
 // Get opens a secret. ok is false if there is none. A secret that exists but

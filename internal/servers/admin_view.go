@@ -40,6 +40,7 @@ func restrict(p *junctor.Principal, row *junctor.Server) {
 		row.LastError = hiddenReason
 	}
 	c := row.Connection
+	row.UpdatedBy = ""
 	row.Restricted = row.Mode != junctor.ModeBuiltin
 	row.Connection = junctor.Connection{
 		Transport: c.Transport, URL: HostOnly(c.URL), Credentials: c.Credentials, Isolation: c.Isolation, MaxSessions: c.MaxSessions, TimeoutMS: c.TimeoutMS,

@@ -61,7 +61,7 @@ func (s *Registry) changeBuiltin(ctx context.Context, p *junctor.Principal, form
 		return junctor.Server{}, err
 	}
 	defer s.hold(row.Tenant, row.ID)()
-	changed, err := s.o.Store.For(row.Tenant).UpdateServer(ctx, admitted)
+	changed, err := s.o.Store.For(row.Tenant).By(p.ID()).UpdateServer(ctx, admitted)
 	stored := changed.Row()
 	if err != nil || stored.State == junctor.StateInactive || stored.Views == former.Views {
 		return stored, err

@@ -14,6 +14,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/upstream"
 	"github.com/junctor-mcp/junctor/internal/visit"
@@ -53,7 +54,7 @@ func (s *Registry) AddServer(ctx context.Context, p *junctor.Principal, in admin
 		return junctor.Server{}, err
 	}
 	defer s.hold(p.Tenant, row.ID)()
-	stored, err := s.store(ctx, admitted, in.Credentials, nil)
+	stored, err := s.store(ctx, p, admitted, in.Credentials, nil)
 	if up != nil && (err != nil || stored.Row().State == junctor.StateInactive) {
 		up.Close()
 	}
@@ -63,15 +64,15 @@ func (s *Registry) AddServer(ctx context.Context, p *junctor.Principal, in admin
 	return stored.Row(), s.bring(ctx, stored, up)
 }
 
-// store seals the credentials of a row and stores it, in place of the former
+// store seals the credentials of a row and stores it for p, in place of the former
 // one where there is one: both, or neither.
-func (s *Registry) store(ctx context.Context, admitted admission.Server, set credential.Set, former *junctor.Server) (admission.Server, error) {
+func (s *Registry) store(ctx context.Context, p *junctor.Principal, admitted admission.Server, set credential.Set, former *junctor.Server) (admission.Server, error) {
 	row := admitted.Row()
 	name, err := s.seal(ctx, &row, set)
 	if err != nil {
 		return admission.Server{}, err
 	}
-	rows := s.o.Store.For(row.Tenant)
+	rows := s.o.Store.For(row.Tenant).By(p.ID())
 	var stored admission.Server
 	if former == nil {
 		stored, err = rows.AddServer(ctx, admitted.Sealed(name))
@@ -208,9 +209,14 @@ func (s *Registry) forget(ctx context.Context, tenant junctor.TenantID, id strin
 }
 
 // ChangeServer changes a server in place. Where the connection changes, the
-// server is reached first as it would be then.
+// server is reached first as it would be then. Where somebody else changes the server
+// meanwhile, all of this is done again with what they stored.
 func (s *Registry) ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
-	rows := s.o.Store.For(p.Tenant)
+	return store.Retry(ctx, func() (junctor.Server, error) { return s.changeServerOnce(ctx, p, id, change) })
+}
+
+func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+	rows := s.o.Store.For(p.Tenant).By(p.ID())
 	former, err := s.OwnedServer(ctx, p, id)
 	if err != nil {
 		return junctor.Server{}, err
@@ -255,7 +261,7 @@ func (s *Registry) ChangeServer(ctx context.Context, p *junctor.Principal, id st
 		return junctor.Server{}, err
 	}
 	defer s.hold(former.Tenant, id)()
-	stored, err := s.store(ctx, admitted, set, &former)
+	stored, err := s.store(ctx, p, admitted, set, &former)
 	if err != nil {
 		if up != nil {
 			up.Close()

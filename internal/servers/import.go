@@ -314,7 +314,7 @@ func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in ad
 		return junctor.Server{}, err
 	}
 	defer s.hold(p.Tenant, row.ID)()
-	stored, err := s.store(ctx, admitted, in.Credentials, nil)
+	stored, err := s.store(ctx, p, admitted, in.Credentials, nil)
 	if err != nil {
 		return junctor.Server{}, err
 	}

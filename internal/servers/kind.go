@@ -245,9 +245,9 @@ func (k *ServerKind) place(ctx context.Context, row junctor.Server, set credenti
 	defer k.s.hold(k.p.Tenant, row.ID)()
 	var written admission.Server
 	if same {
-		written, err = k.s.o.Store.For(k.p.Tenant).UpdateServer(ctx, admitted.Sealed(former.Credential))
+		written, err = k.s.o.Store.For(k.p.Tenant).By(k.p.ID()).UpdateServer(ctx, admitted.Sealed(former.Credential))
 	} else {
-		written, err = k.s.store(ctx, admitted, set, former)
+		written, err = k.s.store(ctx, k.p, admitted, set, former)
 	}
 	stored := written.Row()
 	if err == nil && former != nil {

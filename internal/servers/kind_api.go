@@ -146,7 +146,7 @@ func (k *ServerKind) make(ctx context.Context, g *generation, row junctor.Server
 		}
 	}
 	defer k.s.hold(k.p.Tenant, row.ID)()
-	written, err := k.s.store(ctx, admitted, set, former)
+	written, err := k.s.store(ctx, k.p, admitted, set, former)
 	if err != nil {
 		return err
 	}

@@ -188,13 +188,13 @@ func (s *Registry) changeGenerated(ctx context.Context, p *junctor.Principal, fo
 	defer s.hold(former.Tenant, former.ID)()
 	var stored admission.Server
 	if len(entered) == 0 && sameConnection(&row.Connection, &former.Connection) {
-		stored, err = s.o.Store.For(former.Tenant).UpdateServer(ctx, admitted)
+		stored, err = s.o.Store.For(former.Tenant).By(p.ID()).UpdateServer(ctx, admitted)
 	} else {
 		var set credential.Set
 		if set, err = s.kept(ctx, &row, entered, &former); err != nil {
 			return junctor.Server{}, err
 		}
-		stored, err = s.store(ctx, admitted, set, &former)
+		stored, err = s.store(ctx, p, admitted, set, &former)
 	}
 	changed := stored.Row()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
@@ -186,7 +187,7 @@ func (s *Registry) drop(ctx context.Context, tenant junctor.TenantID, id string)
 }
 
 // SetServerState switches a server off or on.
-func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState) error {
+func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState, version time.Time) error {
 	if state != junctor.StateActive && state != junctor.StateInactive {
 		return junctor.Errorf(junctor.CodeInvalid, "a server can be set to active or inactive, not to %q", string(state))
 	}
@@ -197,9 +198,17 @@ func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id 
 	if err := s.o.CheckNotDeclared("server", id, row.Declared); err != nil {
 		return err
 	}
+	if err := junctor.CheckVersion(version, row.UpdatedAt); err != nil {
+		return err
+	}
 	defer s.hold(p.Tenant, id)()
-	rows := s.o.Store.For(p.Tenant)
-	if err := rows.SetServerState(ctx, id, state, ""); err != nil {
+	rows := s.o.Store.For(p.Tenant).By(p.ID())
+	if version.IsZero() { // the state alone is stored, whatever else was changed
+		err = rows.SetServerState(ctx, id, state, "")
+	} else {
+		err = rows.SwitchServer(ctx, id, state, version)
+	}
+	if err != nil {
 		return err
 	}
 	admitted, err := rows.AdmittedServer(ctx, id)

@@ -12,7 +12,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const agentColumns = `tenant_id, name, role, tier, owner, disabled, config, created_at, updated_at`
+const agentColumns = `tenant_id, name, role, tier, owner, disabled, config, created_at, updated_at, updated_by`
 
 // agentConfig is what the column config holds: all of an agent that is not asked
 // for by queries.
@@ -113,8 +113,8 @@ func (t *Tenant) AddAgent(ctx context.Context, a junctor.Agent) (junctor.Agent, 
 		if err := t.hold(ctx, tx); err != nil {
 			return err
 		}
-		if _, err := t.s.exec(ctx, tx, `INSERT INTO agents (`+agentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			string(t.id), a.Name, string(a.Role), a.Tier, a.Owner, flag(a.Disabled), config, now, now); err != nil {
+		if _, err := t.s.exec(ctx, tx, `INSERT INTO agents (`+agentColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			string(t.id), a.Name, string(a.Role), a.Tier, a.Owner, flag(a.Disabled), config, now, now, t.by); err != nil {
 			return err
 		}
 		if err := t.publish(ctx, tx, &a, now); err != nil {
@@ -129,33 +129,27 @@ func (t *Tenant) AddAgent(ctx context.Context, a junctor.Agent) (junctor.Agent, 
 }
 
 // UpdateAgent stores what a says of an agent other than its name and when it was
-// made, and gives it back as stored. a is what Agent gave, changed: where
-// somebody else was faster, it is a conflict and nothing is stored. not_found
+// made, and gives it back as stored. a is what Agent gave, changed: precondition
+// where somebody else changed it meanwhile, and nothing is stored. not_found
 // when there is no such agent, or a grant names a server that is not there.
 func (t *Tenant) UpdateAgent(ctx context.Context, a junctor.Agent) (junctor.Agent, error) {
 	config, err := agentConfigOf(&a)
 	if err != nil {
 		return junctor.Agent{}, err
 	}
-	// Times have to differ, or a second change could pass for the first.
-	now := max(micros(time.Now()), micros(a.UpdatedAt)+1)
 	err = t.s.tx(ctx, func(tx *sql.Tx) error {
 		if err := t.hold(ctx, tx); err != nil {
 			return err
 		}
-		n, err := t.s.exec(ctx, tx, `UPDATE agents SET role = ?, tier = ?, owner = ?, disabled = ?, config = ?, updated_at = ?
-			WHERE tenant_id = ? AND name = ? AND updated_at = ?`,
-			string(a.Role), a.Tier, a.Owner, flag(a.Disabled), config, now, string(t.id), a.Name, micros(a.UpdatedAt))
+		row := &versionedRow{table: "agents", where: "name = ?", key: []any{a.Name}, version: a.UpdatedAt, called: fmt.Sprintf("the agent %q", a.Name), missing: noAgent(a.Name)}
+		next, err := t.updateRow(ctx, tx, row, `role = ?, tier = ?, owner = ?, disabled = ?, config = ?`, string(a.Role), a.Tier, a.Owner, flag(a.Disabled), config)
 		if err != nil {
 			return err
-		}
-		if n == 0 {
-			return t.agentMoved(ctx, tx, a.Name)
 		}
 		if _, err := t.s.exec(ctx, tx, `DELETE FROM agent_grants WHERE tenant_id = ? AND agent = ?`, string(t.id), a.Name); err != nil {
 			return err
 		}
-		if err := t.publish(ctx, tx, &a, now); err != nil {
+		if err := t.publish(ctx, tx, &a, micros(next)); err != nil {
 			return err
 		}
 		return t.insertGrants(ctx, tx, &a)
@@ -164,18 +158,6 @@ func (t *Tenant) UpdateAgent(ctx context.Context, a junctor.Agent) (junctor.Agen
 		return junctor.Agent{}, t.s.fail(ctx, err, "change the agent %q", a.Name)
 	}
 	return t.Agent(ctx, a.Name)
-}
-
-// agentMoved says why a change found no row.
-func (t *Tenant) agentMoved(ctx context.Context, tx *sql.Tx, name string) error {
-	n, err := scanCount(tx.QueryRowContext(ctx, t.s.dialect.Bind(`SELECT COUNT(*) FROM agents WHERE tenant_id = ? AND name = ?`), string(t.id), name))
-	switch {
-	case err != nil:
-		return err
-	case n == 0:
-		return noAgent(name)
-	}
-	return junctor.Errorf(junctor.CodeConflict, "the agent %q was changed meanwhile: look at it again, and repeat the change", name)
 }
 
 func (t *Tenant) insertGrants(ctx context.Context, tx *sql.Tx, a *junctor.Agent) error {
@@ -243,7 +225,7 @@ func scanAgent(row scanner) (junctor.Agent, error) {
 	a := junctor.Agent{Tools: []junctor.Grant{}, Resources: []junctor.Grant{}, Prompts: []junctor.Grant{}}
 	var disabled, created, updated int64
 	var text string
-	if err := row.Scan(&a.Tenant, &a.Name, &a.Role, &a.Tier, &a.Owner, &disabled, &text, &created, &updated); err != nil {
+	if err := row.Scan(&a.Tenant, &a.Name, &a.Role, &a.Tier, &a.Owner, &disabled, &text, &created, &updated, &a.UpdatedBy); err != nil {
 		return a, err
 	}
 	a.Disabled, a.CreatedAt, a.UpdatedAt = disabled != 0, fromMicros(created), fromMicros(updated)

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -34,16 +36,33 @@ func (t *Tenant) ComponentCatalogsStamp(ctx context.Context) (string, error) {
 	return strings.Join(list, " "), nil
 }
 
-// PutComponentCatalog stores a component catalogue, in place of the one of its name.
-func (t *Tenant) PutComponentCatalog(ctx context.Context, name string, document []byte) error {
-	now := micros(time.Now())
-	_, err := t.s.do(ctx, `INSERT INTO component_catalogs (tenant_id, name, document, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (tenant_id, name) DO UPDATE SET document = excluded.document, updated_at = excluded.updated_at`,
-		string(t.id), name, string(document), now, now)
-	if err != nil {
-		return t.s.fail(ctx, err, "store the component catalogue %q", name)
+// PutComponentCatalog stores a component catalogue. A zero version is a new one; another
+// one is the UpdatedAt of the catalogue that it takes the place of. Precondition where
+// somebody else registered or replaced it meanwhile, not_found where it is gone.
+func (t *Tenant) PutComponentCatalog(ctx context.Context, name string, document []byte, version time.Time) (time.Time, error) {
+	row := &versionedRow{
+		table: "component_catalogs", where: "name = ?", key: []any{name}, version: version, called: fmt.Sprintf("the component catalogue %q", name), missing: noComponentCatalog(name),
 	}
-	return nil
+	if !version.IsZero() {
+		return t.update(ctx, row, `document = ?`, string(document))
+	}
+	now := micros(time.Now())
+	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		n, err := t.s.exec(ctx, tx, `INSERT INTO component_catalogs (tenant_id, name, document, created_at, updated_at, updated_by) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (tenant_id, name) DO NOTHING`, string(t.id), name, string(document), now, now, t.by)
+		if err == nil && n == 0 {
+			err = t.staleRow(ctx, tx, row)
+		}
+		return err
+	})
+	if err != nil {
+		return time.Time{}, t.s.fail(ctx, err, "store the component catalogue %q", name)
+	}
+	return fromMicros(now), nil
+}
+
+func noComponentCatalog(name string) error {
+	return missing("there is no registered component catalogue %q; junctor component-catalog ls lists them", name)
 }
 
 // DeleteComponentCatalog deletes one; not_found where the tenant has none of that name.
@@ -53,7 +72,7 @@ func (t *Tenant) DeleteComponentCatalog(ctx context.Context, name string) error 
 		return t.s.fail(ctx, err, "delete the component catalogue %q", name)
 	}
 	if n == 0 {
-		return missing("there is no registered component catalogue %q; junctor component-catalog ls lists them", name)
+		return noComponentCatalog(name)
 	}
 	return nil
 }

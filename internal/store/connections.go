@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -57,8 +58,8 @@ func (t *Tenant) AddServer(ctx context.Context, admitted admission.Server) (admi
 		state = srv.State
 	}
 	now := micros(time.Now())
-	_, err = t.s.do(ctx, `INSERT INTO servers (`+serverColumns+`) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?)`,
-		string(t.id), srv.ID, string(srv.Mode), srv.Title, string(state), config, now, now)
+	_, err = t.s.do(ctx, `INSERT INTO servers (`+serverColumns+`) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, ?)`,
+		string(t.id), srv.ID, string(srv.Mode), srv.Title, string(state), config, now, now, t.by)
 	if err != nil {
 		return admission.Server{}, t.s.fail(ctx, err, "add the server %q", srv.ID)
 	}
@@ -67,7 +68,7 @@ func (t *Tenant) AddServer(ctx context.Context, admitted admission.Server) (admi
 
 // UpdateServer stores another title, state, connection, owner and credential of
 // a server as the row has them, and gives it back as stored. The row is what Server
-// gave, changed: where somebody else was faster, it is a conflict and nothing is
+// gave, changed: precondition where somebody else changed it meanwhile, and nothing is
 // stored. The id and mode stay.
 func (t *Tenant) UpdateServer(ctx context.Context, admitted admission.Server) (admission.Server, error) {
 	srv := admitted.Row()
@@ -78,18 +79,11 @@ func (t *Tenant) UpdateServer(ctx context.Context, admitted admission.Server) (a
 	if err != nil {
 		return admission.Server{}, err
 	}
-	// Times have to differ, or a second change could pass for the first.
-	now := max(micros(time.Now()), micros(srv.UpdatedAt)+1)
-	n, err := t.s.do(ctx, `UPDATE servers SET title = ?, state = ?, config = ?, updated_at = ? WHERE tenant_id = ? AND id = ? AND updated_at = ?`,
-		srv.Title, string(srv.State), config, now, string(t.id), srv.ID, micros(srv.UpdatedAt))
-	if err != nil {
-		return admission.Server{}, t.s.fail(ctx, err, "change the server %q", srv.ID)
+	row := &versionedRow{table: "servers", where: "id = ?", key: []any{srv.ID}, version: srv.UpdatedAt, called: fmt.Sprintf("the server %q", srv.ID), missing: missing("there is no server %q", srv.ID)}
+	if _, err := t.update(ctx, row, `title = ?, state = ?, config = ?`, srv.Title, string(srv.State), config); err != nil {
+		return admission.Server{}, err
 	}
-	stored, err := t.AdmittedServer(ctx, srv.ID)
-	if err == nil && n == 0 {
-		err = junctor.Errorf(junctor.CodeConflict, "the server %q was changed meanwhile: look at it again, and repeat the change", srv.ID)
-	}
-	return stored, err
+	return t.AdmittedServer(ctx, srv.ID)
 }
 
 func configOf(srv *junctor.Server) (string, error) {

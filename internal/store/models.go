@@ -4,13 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
 // modelRows reads models, with whether each has a key.
-const modelRows = `SELECT m.tenant_id, m.name, m.kind, m.base_url, m.model, m.trusted, m.created_at, m.updated_at,
+const modelRows = `SELECT m.tenant_id, m.name, m.kind, m.base_url, m.model, m.trusted, m.created_at, m.updated_at, m.updated_by,
 	(SELECT COUNT(*) FROM secrets s WHERE s.tenant_id = m.tenant_id AND s.owner = 'model:' || m.name AND s.name = '` + junctor.ModelKeySecret + `')
 	FROM models m WHERE m.tenant_id = ?`
 
@@ -38,24 +39,29 @@ func (t *Tenant) Model(ctx context.Context, name string) (junctor.Model, error) 
 // AddModel stores a new model. Conflict when the name is taken.
 func (t *Tenant) AddModel(ctx context.Context, m junctor.Model) error {
 	now := micros(time.Now())
-	_, err := t.s.do(ctx, `INSERT INTO models (tenant_id, name, kind, base_url, model, trusted, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(t.id), m.Name, string(m.Kind), m.BaseURL, m.Model, flag(m.Trusted), now, now)
+	_, err := t.s.do(ctx, `INSERT INTO models (tenant_id, name, kind, base_url, model, trusted, created_at, updated_at, updated_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), m.Name, string(m.Kind), m.BaseURL, m.Model, flag(m.Trusted), now, now, t.by)
 	if err != nil {
 		return t.s.fail(ctx, err, "add the model %q", m.Name)
 	}
 	return nil
 }
 
-// UpdateModel stores what m says of a model; not_found when there is none of its
-// name.
-func (t *Tenant) UpdateModel(ctx context.Context, m junctor.Model) error {
-	n, err := t.s.do(ctx, `UPDATE models SET kind = ?, base_url = ?, model = ?, trusted = ?, updated_at = ? WHERE tenant_id = ? AND name = ?`,
-		string(m.Kind), m.BaseURL, m.Model, flag(m.Trusted), micros(time.Now()), string(t.id), m.Name)
+// UpdateModel stores a model that Model gave, changed, and with it its key where one was
+// entered: both or neither, so that a key never goes to an address that somebody else
+// entered. Precondition where somebody else changed the model meanwhile, not_found where
+// there is none of its name.
+func (t *Tenant) UpdateModel(ctx context.Context, m junctor.Model, key *Secret) error {
+	row := &versionedRow{table: "models", where: "name = ?", key: []any{m.Name}, version: m.UpdatedAt, called: fmt.Sprintf("the model %q", m.Name), missing: noModel(m.Name)}
+	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		_, err := t.updateRow(ctx, tx, row, `kind = ?, base_url = ?, model = ?, trusted = ?`, string(m.Kind), m.BaseURL, m.Model, flag(m.Trusted))
+		if err == nil && key != nil {
+			err = t.putSecret(ctx, tx, key)
+		}
+		return err
+	})
 	if err != nil {
 		return t.s.fail(ctx, err, "change the model %q", m.Name)
-	}
-	if n == 0 {
-		return noModel(m.Name)
 	}
 	return nil
 }
@@ -86,7 +92,7 @@ func noModel(name string) error {
 func scanModel(row scanner) (junctor.Model, error) {
 	var m junctor.Model
 	var trusted, created, updated, keys int64
-	err := row.Scan(&m.Tenant, &m.Name, &m.Kind, &m.BaseURL, &m.Model, &trusted, &created, &updated, &keys)
+	err := row.Scan(&m.Tenant, &m.Name, &m.Kind, &m.BaseURL, &m.Model, &trusted, &created, &updated, &m.UpdatedBy, &keys)
 	m.CreatedAt, m.UpdatedAt, m.HasKey, m.Trusted = fromMicros(created), fromMicros(updated), keys > 0, trusted != 0
 	return m, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -22,6 +23,11 @@ const (
 
 func (n noun) missing(name string) error {
 	return missing("there is no %s %q; junctor %s ls lists them", n, name, n)
+}
+
+// row is the one of that name, for a change of the version that it was read with.
+func (n noun) row(table, where, name string, version time.Time) *versionedRow {
+	return &versionedRow{table: table, where: where, key: []any{name}, version: version, called: fmt.Sprintf("the %s %q", n, name), missing: n.missing(name)}
 }
 
 // read reads the config of one into c.

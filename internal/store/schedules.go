@@ -9,7 +9,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const scheduleColumns = `tenant_id, name, config, disabled, declared, next_at, last_at, created_at, updated_at`
+const scheduleColumns = `tenant_id, name, config, disabled, declared, next_at, last_at, created_at, updated_at, updated_by`
 
 // scheduleConfig is what the column config holds.
 type scheduleConfig struct {
@@ -35,17 +35,32 @@ func (t *Tenant) Schedule(ctx context.Context, name string) (junctor.Schedule, e
 	return named(ctx, t, aSchedule, name, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE tenant_id = ? AND name = ?`)
 }
 
-// PutSchedule stores a schedule, in place of one of its name, and gives it back.
+// PutSchedule stores a schedule and gives it back. One whose UpdatedAt is zero is new;
+// another one is what Schedule gave, changed, and takes the place of the one of its
+// name. Precondition where somebody else added or changed it meanwhile, not_found where
+// one that was read is gone. A schedule without NextAt stays due when it was.
 func (t *Tenant) PutSchedule(ctx context.Context, sch junctor.Schedule) (junctor.Schedule, error) {
-	now := fromMicros(micros(time.Now()))
-	sch.Tenant, sch.CreatedAt, sch.UpdatedAt = t.id, now, now
 	config, err := configText(scheduleConfig{sch.Cron, sch.Timezone, sch.Type, sch.Agent, sch.Data})
 	if err != nil {
 		return sch, err
 	}
-	_, err = t.s.do(ctx, `INSERT INTO schedules (`+scheduleColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, name)
-		DO UPDATE SET config = excluded.config, disabled = excluded.disabled, declared = excluded.declared, next_at = excluded.next_at, updated_at = excluded.updated_at`,
-		string(t.id), sch.Name, config, number(sch.Disabled), sch.Declared, micros(sch.NextAt), maybeMicros(sch.LastAt), micros(now), micros(now))
+	row := aSchedule.row("schedules", "name = ?", sch.Name, sch.UpdatedAt)
+	if !sch.UpdatedAt.IsZero() {
+		if _, err := t.update(ctx, row, `config = ?, disabled = ?, declared = ?, next_at = COALESCE(CAST(? AS BIGINT), next_at)`,
+			config, number(sch.Disabled), sch.Declared, maybeMicros(sch.NextAt)); err != nil {
+			return sch, err
+		}
+		return t.Schedule(ctx, sch.Name)
+	}
+	now := micros(time.Now())
+	err = t.s.tx(ctx, func(tx *sql.Tx) error {
+		n, err := t.s.exec(ctx, tx, `INSERT INTO schedules (`+scheduleColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, name) DO NOTHING`,
+			string(t.id), sch.Name, config, number(sch.Disabled), sch.Declared, micros(sch.NextAt), maybeMicros(sch.LastAt), now, now, t.by)
+		if err == nil && n == 0 {
+			err = t.staleRow(ctx, tx, row)
+		}
+		return err
+	})
 	if err != nil {
 		return sch, t.s.fail(ctx, err, "store the schedule %q", sch.Name)
 	}
@@ -73,7 +88,7 @@ func scanSchedule(row scanner) (junctor.Schedule, error) {
 	var text string
 	var disabled, next, created, updated int64
 	var last sql.NullInt64
-	if err := row.Scan(&s.Tenant, &s.Name, &text, &disabled, &s.Declared, &next, &last, &created, &updated); err != nil {
+	if err := row.Scan(&s.Tenant, &s.Name, &text, &disabled, &s.Declared, &next, &last, &created, &updated, &s.UpdatedBy); err != nil {
 		return s, err
 	}
 	var c scheduleConfig

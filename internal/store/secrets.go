@@ -39,15 +39,20 @@ func (t *Tenant) PutSecret(ctx context.Context, sec Secret) error {
 	if sec.Name == "" || sec.KeyID == "" {
 		return junctor.Errorf(junctor.CodeInvalid, "a secret needs a name and the id of the key that wrapped it")
 	}
-	now := micros(time.Now())
-	_, err := t.s.do(ctx, `INSERT INTO secrets (tenant_id, `+secretColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (tenant_id, owner, name) DO UPDATE SET key_id = excluded.key_id, wrapped = excluded.wrapped,
-			ciphertext = excluded.ciphertext, updated_at = excluded.updated_at`,
-		string(t.id), sec.Owner, sec.Name, sec.KeyID, filled(sec.Wrapped), filled(sec.Ciphertext), now, now)
+	err := untilFree(ctx, t.s.dialect, func() error { return t.putSecret(ctx, t.s.write, &sec) })
 	if err != nil {
 		return t.s.fail(ctx, err, "store the secret %q of %q", sec.Name, sec.Owner)
 	}
 	return nil
+}
+
+func (t *Tenant) putSecret(ctx context.Context, on execer, sec *Secret) error {
+	now := micros(time.Now())
+	_, err := t.s.exec(ctx, on, `INSERT INTO secrets (tenant_id, `+secretColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (tenant_id, owner, name) DO UPDATE SET key_id = excluded.key_id, wrapped = excluded.wrapped,
+			ciphertext = excluded.ciphertext, updated_at = excluded.updated_at`,
+		string(t.id), sec.Owner, sec.Name, sec.KeyID, filled(sec.Wrapped), filled(sec.Ciphertext), now, now)
+	return err
 }
 
 // Secret gives one secret; not_found when the tenant has none of that name.

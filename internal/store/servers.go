@@ -11,7 +11,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const serverColumns = `tenant_id, id, mode, title, state, last_error, config, created_at, updated_at`
+const serverColumns = `tenant_id, id, mode, title, state, last_error, config, created_at, updated_at, updated_by`
 
 // serverConfig is what the column config holds: all of a server that is not
 // asked for by queries.
@@ -39,7 +39,7 @@ func (t *Tenant) EnsureBuiltin(ctx context.Context, id, title string) error {
 		}
 		// The casts are for databases that take a bare parameter in a SELECT for text.
 		_, err := t.s.exec(ctx, tx, `INSERT INTO servers (`+serverColumns+`)
-			SELECT ?, ?, ?, ?, ?, '', '{}', CAST(? AS BIGINT), CAST(? AS BIGINT)
+			SELECT ?, ?, ?, ?, ?, '', '{}', CAST(? AS BIGINT), CAST(? AS BIGINT), ''
 			WHERE NOT EXISTS (SELECT 1 FROM removed_servers WHERE tenant_id = ? AND id = ?)
 			ON CONFLICT (tenant_id, id) DO NOTHING`,
 			string(t.id), id, string(junctor.ModeBuiltin), title, string(junctor.StateActive), now, now, string(t.id), id)
@@ -82,8 +82,9 @@ func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.Se
 	default:
 		return junctor.Errorf(junctor.CodeInvalid, "%q is not a state of a server: use active, inactive or error", string(state))
 	}
-	n, err := t.s.do(ctx, `UPDATE servers SET state = ?, last_error = ?, updated_at = ? WHERE tenant_id = ? AND id = ?`,
-		string(state), lastError, micros(time.Now()), string(t.id), id)
+	now := micros(time.Now())
+	n, err := t.s.do(ctx, `UPDATE servers SET state = ?, last_error = ?, updated_at = `+laterVersion+`, updated_by = ? WHERE tenant_id = ? AND id = ?`,
+		string(state), lastError, now, now, t.by, string(t.id), id)
 	if err != nil {
 		return t.s.fail(ctx, err, "set the state of the server %q", id)
 	}
@@ -91,6 +92,14 @@ func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.Se
 		return missing("there is no server %q", id)
 	}
 	return nil
+}
+
+// SwitchServer is SetServerState of a server that was read: precondition where somebody
+// else changed it meanwhile.
+func (t *Tenant) SwitchServer(ctx context.Context, id string, state junctor.ServerState, version time.Time) error {
+	row := &versionedRow{table: "servers", where: "id = ?", key: []any{id}, version: version, called: fmt.Sprintf("the server %q", id), missing: missing("there is no server %q", id)}
+	_, err := t.update(ctx, row, `state = ?, last_error = ''`, string(state))
+	return err
 }
 
 // RemoveServer deletes a server for good, with what users entered for it, and
@@ -157,7 +166,7 @@ func scanServer(row scanner) (junctor.Server, error) {
 	var srv junctor.Server
 	var created, updated int64
 	var text string
-	err := row.Scan(&srv.Tenant, &srv.ID, &srv.Mode, &srv.Title, &srv.State, &srv.LastError, &text, &created, &updated)
+	err := row.Scan(&srv.Tenant, &srv.ID, &srv.Mode, &srv.Title, &srv.State, &srv.LastError, &text, &created, &updated, &srv.UpdatedBy)
 	if err != nil {
 		return srv, err
 	}

@@ -15,11 +15,12 @@ type Setting struct {
 	Key       string
 	Value     json.RawMessage // kept byte for byte
 	UpdatedAt time.Time
+	UpdatedBy string // who put it, as Principal.ID says; "" is unknown
 }
 
 // Setting gives one setting; not_found when it was never put.
 func (t *Tenant) Setting(ctx context.Context, key string) (Setting, error) {
-	set, err := one(ctx, t.s, scanSetting, `SELECT name, value, updated_at FROM settings WHERE tenant_id = ? AND name = ?`, string(t.id), key)
+	set, err := one(ctx, t.s, scanSetting, `SELECT name, value, updated_at, updated_by FROM settings WHERE tenant_id = ? AND name = ?`, string(t.id), key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Setting{}, missing("the setting %q is not set", key)
 	}
@@ -38,18 +39,63 @@ func (t *Tenant) PutSetting(ctx context.Context, key string, value json.RawMessa
 	if !json.Valid(value) {
 		return junctor.Errorf(junctor.CodeInvalid, "the value of the setting %q is not JSON", key)
 	}
-	_, err := t.s.do(ctx, `INSERT INTO settings (tenant_id, name, value, updated_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
-		string(t.id), key, string(value), micros(time.Now()))
+	err := untilFree(ctx, t.s.dialect, func() error { return t.putSetting(ctx, t.s.write, key, value) })
 	if err != nil {
 		return t.s.fail(ctx, err, "store the setting %q", key)
 	}
 	return nil
 }
 
+func (t *Tenant) putSetting(ctx context.Context, on execer, key string, value json.RawMessage) error {
+	_, err := t.s.exec(ctx, on, `INSERT INTO settings (tenant_id, name, value, updated_at, updated_by) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value, updated_by = excluded.updated_by,
+			updated_at = CASE WHEN settings.updated_at < excluded.updated_at THEN excluded.updated_at ELSE settings.updated_at + 1 END`,
+		string(t.id), key, string(value), micros(time.Now()), t.by)
+	return err
+}
+
+// ChangeSetting stores what change makes of a setting, and gives it back. change gets
+// the setting as it is, without a value where it was never put; nobody else changes it
+// meanwhile. It may run more than once.
+func (t *Tenant) ChangeSetting(ctx context.Context, key string, change func(Setting) (json.RawMessage, error)) (Setting, error) {
+	read := func(tx *sql.Tx) (Setting, error) {
+		set, err := scanSetting(tx.QueryRowContext(ctx, t.s.dialect.Bind(`SELECT name, value, updated_at, updated_by FROM settings WHERE tenant_id = ? AND name = ?`), string(t.id), key))
+		if errors.Is(err, sql.ErrNoRows) {
+			return Setting{Key: key}, nil
+		}
+		return set, err
+	}
+	var stored Setting
+	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		if err := t.hold(ctx, tx); err != nil {
+			return err
+		}
+		now, err := read(tx)
+		if err != nil {
+			return err
+		}
+		value, err := change(now)
+		if err != nil {
+			return err
+		}
+		if !json.Valid(value) {
+			return junctor.Errorf(junctor.CodeInvalid, "the value of the setting %q is not JSON", key)
+		}
+		if err := t.putSetting(ctx, tx, key, value); err != nil {
+			return err
+		}
+		stored, err = read(tx)
+		return err
+	})
+	if err != nil {
+		return Setting{}, t.s.fail(ctx, err, "change the setting %q", key)
+	}
+	return stored, nil
+}
+
 // Settings lists the tenant's settings by key.
 func (t *Tenant) Settings(ctx context.Context) ([]Setting, error) {
-	list, err := all(ctx, t.s, scanSetting, `SELECT name, value, updated_at FROM settings WHERE tenant_id = ? ORDER BY name`, string(t.id))
+	list, err := all(ctx, t.s, scanSetting, `SELECT name, value, updated_at, updated_by FROM settings WHERE tenant_id = ? ORDER BY name`, string(t.id))
 	if err != nil {
 		return nil, t.s.fail(ctx, err, "list the settings")
 	}
@@ -60,7 +106,7 @@ func scanSetting(row scanner) (Setting, error) {
 	var set Setting
 	var value string
 	var updated int64
-	err := row.Scan(&set.Key, &value, &updated)
+	err := row.Scan(&set.Key, &value, &updated, &set.UpdatedBy)
 	set.Value, set.UpdatedAt = json.RawMessage(value), fromMicros(updated)
 	return set, err
 }

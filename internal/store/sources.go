@@ -10,7 +10,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const sourceColumns = `tenant_id, id, config, disabled, declared, created_at, updated_at`
+const sourceColumns = `tenant_id, id, config, disabled, declared, created_at, updated_at, updated_by`
 
 // sourceConfig is what the column config holds.
 type sourceConfig struct {
@@ -76,31 +76,33 @@ func (t *Tenant) Source(ctx context.Context, id string) (junctor.Source, error) 
 // one with that id.
 func (t *Tenant) AddSource(ctx context.Context, src junctor.Source) (junctor.Source, error) {
 	now := fromMicros(micros(time.Now()))
-	src.Tenant, src.CreatedAt, src.UpdatedAt = t.id, now, now
+	src.Tenant, src.CreatedAt, src.UpdatedAt, src.UpdatedBy = t.id, now, now, t.by
 	config, err := sourceText(&src)
 	if err != nil {
 		return src, err
 	}
 	src.Path = hookPath(&src, t.sourceKey(src.ID))
-	_, err = t.s.do(ctx, `INSERT INTO sources (`+sourceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		string(t.id), t.sourceKey(src.ID), config, number(src.Disabled), src.Declared, micros(now), micros(now))
+	_, err = t.s.do(ctx, `INSERT INTO sources (`+sourceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), t.sourceKey(src.ID), config, number(src.Disabled), src.Declared, micros(now), micros(now), t.by)
 	if err != nil {
 		return src, t.s.fail(ctx, err, "add the source %q", src.ID)
 	}
 	return src, nil
 }
 
-// UpdateSource stores a source in place of the one with its id; not_found where
-// the tenant has none.
+// UpdateSource stores a source that Source gave, changed, in place of the one with its
+// id, and gives it back. Precondition where somebody else changed it meanwhile,
+// not_found where the tenant has none.
 func (t *Tenant) UpdateSource(ctx context.Context, src junctor.Source) (junctor.Source, error) {
-	now := fromMicros(micros(time.Now()))
-	src.Tenant, src.UpdatedAt = t.id, now
 	config, err := sourceText(&src)
 	if err != nil {
 		return src, err
 	}
-	return src, t.change(ctx, "change", aSource, src.ID, `UPDATE sources SET config = ?, disabled = ?, declared = ?, updated_at = ? WHERE tenant_id = ? AND id IN (?, ?)`,
-		config, number(src.Disabled), src.Declared, micros(now), string(t.id), t.sourceKey(src.ID), src.ID)
+	src.Tenant, src.UpdatedBy = t.id, t.by
+	row := aSource.row("sources", "id IN (?, ?)", src.ID, src.UpdatedAt)
+	row.key = []any{t.sourceKey(src.ID), src.ID}
+	src.UpdatedAt, err = t.update(ctx, row, `config = ?, disabled = ?, declared = ?`, config, number(src.Disabled), src.Declared)
+	return src, err
 }
 
 // DeleteSource forgets a source; its events stay. not_found where the tenant has
@@ -113,7 +115,7 @@ func scanSource(row scanner) (junctor.Source, error) {
 	var s junctor.Source
 	var text string
 	var disabled, created, updated int64
-	if err := row.Scan(&s.Tenant, &s.ID, &text, &disabled, &s.Declared, &created, &updated); err != nil {
+	if err := row.Scan(&s.Tenant, &s.ID, &text, &disabled, &s.Declared, &created, &updated, &s.UpdatedBy); err != nil {
 		return s, err
 	}
 	var c sourceConfig

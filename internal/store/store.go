@@ -163,6 +163,7 @@ func (s *Store) Close() error {
 type Tenant struct {
 	s  *Store
 	id junctor.TenantID
+	by string // who makes changes through it; "" is nobody
 }
 
 // For gives the part that belongs to a tenant. It does not check that there is

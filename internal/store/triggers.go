@@ -7,7 +7,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const triggerColumns = `tenant_id, name, config, disabled, declared, created_at, updated_at`
+const triggerColumns = `tenant_id, name, config, disabled, declared, created_at, updated_at, updated_by`
 
 // triggerConfig is what the column config holds.
 type triggerConfig struct {
@@ -31,30 +31,31 @@ func (t *Tenant) Trigger(ctx context.Context, name string) (junctor.Trigger, err
 // taken.
 func (t *Tenant) AddTrigger(ctx context.Context, trigger junctor.Trigger) (junctor.Trigger, error) {
 	now := fromMicros(micros(time.Now()))
-	trigger.Tenant, trigger.CreatedAt, trigger.UpdatedAt = t.id, now, now
+	trigger.Tenant, trigger.CreatedAt, trigger.UpdatedAt, trigger.UpdatedBy = t.id, now, now, t.by
 	config, err := configText(triggerConfig{trigger.Title, trigger.Owner, trigger.Match, trigger.Action})
 	if err != nil {
 		return trigger, err
 	}
-	_, err = t.s.do(ctx, `INSERT INTO triggers (`+triggerColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		string(t.id), trigger.Name, config, number(trigger.Disabled), trigger.Declared, micros(now), micros(now))
+	_, err = t.s.do(ctx, `INSERT INTO triggers (`+triggerColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), trigger.Name, config, number(trigger.Disabled), trigger.Declared, micros(now), micros(now), t.by)
 	if err != nil {
 		return trigger, t.s.fail(ctx, err, "add the trigger %q", trigger.Name)
 	}
 	return trigger, nil
 }
 
-// UpdateTrigger stores a trigger in place of the one of its name; not_found
-// where there is none.
+// UpdateTrigger stores a trigger that Trigger gave, changed, in place of the one of its
+// name, and gives it back. Precondition where somebody else changed it meanwhile,
+// not_found where there is none.
 func (t *Tenant) UpdateTrigger(ctx context.Context, trigger junctor.Trigger) (junctor.Trigger, error) {
-	now := fromMicros(micros(time.Now()))
-	trigger.Tenant, trigger.UpdatedAt = t.id, now
 	config, err := configText(triggerConfig{trigger.Title, trigger.Owner, trigger.Match, trigger.Action})
 	if err != nil {
 		return trigger, err
 	}
-	return trigger, t.change(ctx, "change", aTrigger, trigger.Name, `UPDATE triggers SET config = ?, disabled = ?, declared = ?, updated_at = ? WHERE tenant_id = ? AND name = ?`,
-		config, number(trigger.Disabled), trigger.Declared, micros(now), string(t.id), trigger.Name)
+	trigger.Tenant, trigger.UpdatedBy = t.id, t.by
+	trigger.UpdatedAt, err = t.update(ctx, aTrigger.row("triggers", "name = ?", trigger.Name, trigger.UpdatedAt), `config = ?, disabled = ?, declared = ?`,
+		config, number(trigger.Disabled), trigger.Declared)
+	return trigger, err
 }
 
 // DeleteTrigger forgets a trigger; not_found where there is none of that name.
@@ -66,7 +67,7 @@ func scanTrigger(row scanner) (junctor.Trigger, error) {
 	var t junctor.Trigger
 	var text string
 	var disabled, created, updated int64
-	if err := row.Scan(&t.Tenant, &t.Name, &text, &disabled, &t.Declared, &created, &updated); err != nil {
+	if err := row.Scan(&t.Tenant, &t.Name, &text, &disabled, &t.Declared, &created, &updated, &t.UpdatedBy); err != nil {
 		return t, err
 	}
 	var config triggerConfig

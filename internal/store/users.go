@@ -4,12 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const userColumns = `tenant_id, id, name, role, sources, tier, password, disabled, created_at, updated_at`
+const userColumns = `tenant_id, id, name, role, sources, tier, password, disabled, created_at, updated_at, updated_by`
 
 // Users lists the users of all tenants: what identity builds its snapshot from.
 func (s *Store) Users(ctx context.Context) ([]junctor.User, error) {
@@ -56,8 +57,8 @@ func (t *Tenant) CreateUser(ctx context.Context, u junctor.User) error {
 	if err := u.Check(); err != nil {
 		return err
 	}
-	_, err := t.s.do(ctx, `INSERT INTO users (`+userColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(t.id), u.ID, u.Name, string(u.Role), string(u.Sources), u.Tier, u.Password, flag(u.Disabled), micros(u.CreatedAt), micros(u.UpdatedAt))
+	_, err := t.s.do(ctx, `INSERT INTO users (`+userColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), u.ID, u.Name, string(u.Role), string(u.Sources), u.Tier, u.Password, flag(u.Disabled), micros(u.CreatedAt), micros(u.UpdatedAt), t.by)
 	if err != nil {
 		return t.s.fail(ctx, err, "create the user %q", u.Name)
 	}
@@ -65,26 +66,19 @@ func (t *Tenant) CreateUser(ctx context.Context, u junctor.User) error {
 }
 
 // UpdateUser stores what u says of a user other than its id and when it was
-// made, and gives it back as stored. u is what User gave, changed: where
-// somebody else was faster, it is a conflict and nothing is stored. Conflict
-// too when the name is another's, not_found when there is no such user.
+// made, and gives it back as stored. u is what User gave, changed: precondition
+// where somebody else changed it meanwhile, and nothing is stored. Conflict
+// when the name is another's, not_found when there is no such user.
 func (t *Tenant) UpdateUser(ctx context.Context, u junctor.User) (junctor.User, error) {
 	if err := u.Check(); err != nil {
 		return junctor.User{}, err
 	}
-	// Times have to differ, or a second change could pass for the first.
-	now := max(micros(time.Now()), micros(u.UpdatedAt)+1)
-	n, err := t.s.do(ctx, `UPDATE users SET name = ?, role = ?, sources = ?, tier = ?, password = ?, disabled = ?, updated_at = ?
-		WHERE tenant_id = ? AND id = ? AND updated_at = ?`,
-		u.Name, string(u.Role), string(u.Sources), u.Tier, u.Password, flag(u.Disabled), now, string(t.id), u.ID, micros(u.UpdatedAt))
-	if err != nil {
-		return junctor.User{}, t.s.fail(ctx, err, "change the user to %q", u.Name)
+	row := &versionedRow{table: "users", where: "id = ?", key: []any{u.ID}, version: u.UpdatedAt, called: fmt.Sprintf("the user %q", u.Name), missing: noUser(u.ID)}
+	if _, err := t.update(ctx, row, `name = ?, role = ?, sources = ?, tier = ?, password = ?, disabled = ?`,
+		u.Name, string(u.Role), string(u.Sources), u.Tier, u.Password, flag(u.Disabled)); err != nil {
+		return junctor.User{}, err
 	}
-	stored, err := t.User(ctx, u.ID)
-	if err == nil && n == 0 {
-		err = junctor.Errorf(junctor.CodeConflict, "the user %q was changed meanwhile: look again, and repeat the change", stored.Name)
-	}
-	return stored, err
+	return t.User(ctx, u.ID)
 }
 
 // DeleteUser deletes a user in one transaction: their keys are revoked, and
@@ -141,7 +135,7 @@ func (t *Tenant) HandOverAgents(ctx context.Context, from, to string) ([]string,
 		if err := rows.Err(); err != nil {
 			return err
 		}
-		_, err = t.s.exec(ctx, tx, `UPDATE agents SET owner = ?, updated_at = updated_at + 1 WHERE tenant_id = ? AND owner = ?`, to, string(t.id), from)
+		_, err = t.s.exec(ctx, tx, `UPDATE agents SET owner = ?, updated_at = updated_at + 1, updated_by = ? WHERE tenant_id = ? AND owner = ?`, to, t.by, string(t.id), from)
 		return err
 	})
 	if err != nil {
@@ -176,7 +170,7 @@ func (t *Tenant) UserLinked(ctx context.Context, id, issuer string) (bool, error
 // LinkedUser gives the user who a party at an identity provider is;
 // not_found when it is nobody.
 func (s *Store) LinkedUser(ctx context.Context, issuer, subject string) (junctor.User, error) {
-	u, err := one(ctx, s, scanUser, `SELECT u.tenant_id, u.id, u.name, u.role, u.sources, u.tier, u.password, u.disabled, u.created_at, u.updated_at
+	u, err := one(ctx, s, scanUser, `SELECT u.tenant_id, u.id, u.name, u.role, u.sources, u.tier, u.password, u.disabled, u.created_at, u.updated_at, u.updated_by
 		FROM users u, user_links l WHERE l.issuer = ? AND l.subject = ? AND u.tenant_id = l.tenant_id AND u.id = l.user_id`, issuer, subject)
 	if errors.Is(err, sql.ErrNoRows) {
 		return junctor.User{}, missing("nobody here is that party of %s", issuer)
@@ -194,7 +188,7 @@ func noUser(who string) error {
 func scanUser(row scanner) (junctor.User, error) {
 	var u junctor.User
 	var disabled, created, updated int64
-	err := row.Scan(&u.Tenant, &u.ID, &u.Name, &u.Role, &u.Sources, &u.Tier, &u.Password, &disabled, &created, &updated)
+	err := row.Scan(&u.Tenant, &u.ID, &u.Name, &u.Role, &u.Sources, &u.Tier, &u.Password, &disabled, &created, &updated, &u.UpdatedBy)
 	u.Disabled, u.CreatedAt, u.UpdatedAt = disabled != 0, fromMicros(created), fromMicros(updated)
 	return u, err
 }

@@ -11,7 +11,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const workspaceColumns = `tenant_id, id, name, config, owner, created_at, updated_at`
+const workspaceColumns = `tenant_id, id, name, config, owner, created_at, updated_at, updated_by`
 
 // workspaceConfig is what the column config holds.
 type workspaceConfig struct {
@@ -89,8 +89,8 @@ func (t *Tenant) AddWorkspace(ctx context.Context, w junctor.Workspace) (junctor
 		if err := t.hold(ctx, tx); err != nil {
 			return err
 		}
-		_, err := t.s.exec(ctx, tx, `INSERT INTO workspaces (`+workspaceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			string(t.id), w.ID, w.Name, config, w.Owner, micros(now), micros(now))
+		_, err := t.s.exec(ctx, tx, `INSERT INTO workspaces (`+workspaceColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			string(t.id), w.ID, w.Name, config, w.Owner, micros(now), micros(now), t.by)
 		if err != nil {
 			return err
 		}
@@ -102,8 +102,9 @@ func (t *Tenant) AddWorkspace(ctx context.Context, w junctor.Workspace) (junctor
 	return t.Workspace(ctx, w.ID)
 }
 
-// UpdateWorkspace stores a room in place of the one of its id; not_found where
-// there is none.
+// UpdateWorkspace stores a room that Workspace gave, changed, in place of the one of its
+// id, and gives it back. Precondition where somebody else changed it meanwhile: a
+// member who was taken out in between does not come back. not_found where there is none.
 func (t *Tenant) UpdateWorkspace(ctx context.Context, w junctor.Workspace) (junctor.Workspace, error) {
 	config, err := configText(workspaceConfig{w.Policy, w.MaxRounds, w.Approvals})
 	if err != nil {
@@ -113,11 +114,8 @@ func (t *Tenant) UpdateWorkspace(ctx context.Context, w junctor.Workspace) (junc
 		if err := t.hold(ctx, tx); err != nil {
 			return err
 		}
-		n, err := t.s.exec(ctx, tx, `UPDATE workspaces SET name = ?, config = ?, updated_at = ? WHERE tenant_id = ? AND id = ?`,
-			w.Name, config, micros(time.Now()), string(t.id), w.ID)
-		if err == nil && n == 0 {
-			err = noWorkspace(w.ID)
-		}
+		row := &versionedRow{table: "workspaces", where: "id = ?", key: []any{w.ID}, version: w.UpdatedAt, called: fmt.Sprintf("the room %q", w.ID), missing: noWorkspace(w.ID)}
+		_, err := t.updateRow(ctx, tx, row, `name = ?, config = ?`, w.Name, config)
 		if err == nil {
 			_, err = t.s.exec(ctx, tx, `DELETE FROM workspace_members WHERE tenant_id = ? AND workspace_id = ?`, string(t.id), w.ID)
 		}
@@ -161,9 +159,16 @@ func (t *Tenant) DeleteWorkspace(ctx context.Context, id string) error {
 }
 
 // leaveWorkspaces takes a member out of every room, and what was remembered of
-// an agent with it: another one of the same name begins anew.
+// an agent with it: another one of the same name begins anew. The rooms have another
+// version then, so that nobody stores one with the member again.
 func (t *Tenant) leaveWorkspaces(ctx context.Context, tx *sql.Tx, kind, member string) error {
-	_, err := t.s.exec(ctx, tx, `DELETE FROM workspace_members WHERE tenant_id = ? AND kind = ? AND member = ?`, string(t.id), kind, member)
+	now := micros(time.Now())
+	_, err := t.s.exec(ctx, tx, `UPDATE workspaces SET updated_at = `+laterVersion+`, updated_by = ? WHERE tenant_id = ?
+		AND id IN (SELECT workspace_id FROM workspace_members WHERE tenant_id = ? AND kind = ? AND member = ?)`, now, now, t.by, string(t.id), string(t.id), kind, member)
+	if err != nil {
+		return err
+	}
+	_, err = t.s.exec(ctx, tx, `DELETE FROM workspace_members WHERE tenant_id = ? AND kind = ? AND member = ?`, string(t.id), kind, member)
 	if err == nil && kind == "agent" {
 		_, err = t.s.exec(ctx, tx, `UPDATE workspace_approvals SET remember = 0 WHERE tenant_id = ? AND agent = ?`, string(t.id), member)
 	}
@@ -178,7 +183,7 @@ func scanWorkspace(row scanner) (junctor.Workspace, error) {
 	w := junctor.Workspace{Members: []junctor.Member{}}
 	var text string
 	var created, updated int64
-	if err := row.Scan(&w.Tenant, &w.ID, &w.Name, &text, &w.Owner, &created, &updated); err != nil {
+	if err := row.Scan(&w.Tenant, &w.ID, &w.Name, &text, &w.Owner, &created, &updated, &w.UpdatedBy); err != nil {
 		return w, err
 	}
 	var config workspaceConfig

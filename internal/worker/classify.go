@@ -92,7 +92,7 @@ func classify(err error, ran bool) outcome {
 		return as(queue.Hold, KindAuthenticationFailed)
 	case junctor.CodeNotFound:
 		return as(queue.Fatal, KindToolNotFound)
-	case junctor.CodeInvalid, junctor.CodeTooLarge, junctor.CodeConflict:
+	case junctor.CodeInvalid, junctor.CodeTooLarge, junctor.CodeConflict, junctor.CodePrecondition:
 		return as(queue.Fatal, KindInvalidArguments)
 	case junctor.CodeDenied:
 		return as(queue.Hold, KindAuthenticationFailed)

@@ -616,6 +616,6 @@ func (s *scene) likeUnknown(where string, r row, path, body string, ids, header 
 func code(status int) junctor.Code {
 	return map[int]junctor.Code{
 		http.StatusUnauthorized: junctor.CodeUnauthenticated, http.StatusForbidden: junctor.CodeDenied, http.StatusNotFound: junctor.CodeNotFound,
-		http.StatusConflict: junctor.CodeConflict, http.StatusUnprocessableEntity: junctor.CodeInvalid,
+		http.StatusConflict: junctor.CodeConflict, http.StatusPreconditionFailed: junctor.CodePrecondition, http.StatusUnprocessableEntity: junctor.CodeInvalid,
 	}[status]
 }

@@ -95,7 +95,7 @@ func agentTests() map[string]func(*trial) {
 				t.Errorf("times: %v, then %v", was.UpdatedAt, got.UpdatedAt)
 			}
 			_, err := st.UpdateAgent(t.Context(), two)
-			fails(t, err, junctor.CodeConflict)
+			fails(t, err, junctor.CodePrecondition)
 			missing := was
 			missing.Name = "never"
 			_, err = st.UpdateAgent(t.Context(), missing)
@@ -117,7 +117,7 @@ func agentTests() map[string]func(*trial) {
 					}
 					mine := start
 					mine.Title = fmt.Sprint(n)
-					if _, err := st.UpdateAgent(t.Context(), mine); err != nil && junctor.CodeOf(err) != junctor.CodeConflict {
+					if _, err := st.UpdateAgent(t.Context(), mine); err != nil && junctor.CodeOf(err) != junctor.CodePrecondition {
 						t.Errorf("update: %v (%v)", err, junctor.AsError(err).Cause)
 					}
 				})

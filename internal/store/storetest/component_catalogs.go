@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"time"
+
 	junctor "github.com/junctor-mcp/junctor"
 )
 
@@ -11,11 +13,15 @@ func componentCatalogTests() map[string]func(*trial) {
 			mine, other := st.For(junctor.DefaultTenant), st.For("acme")
 			ok(t, st.EnsureTenant(t.Context(), "acme", "acme"))
 			empty := must(mine.ComponentCatalogsStamp(t.Context()))(t)
-			ok(t, mine.PutComponentCatalog(t.Context(), "fleet", []byte(`{"z":1, "a":"é"}`)))
-			ok(t, mine.PutComponentCatalog(t.Context(), "depot", []byte(`{}`)))
-			ok(t, other.PutComponentCatalog(t.Context(), "fleet", []byte(`{"theirs":true}`)))
+			_ = must(mine.PutComponentCatalog(t.Context(), "fleet", []byte(`{"z":1, "a":"é"}`), time.Time{}))(t)
+			added := must(mine.PutComponentCatalog(t.Context(), "depot", []byte(`{}`), time.Time{}))(t)
+			_, err := mine.PutComponentCatalog(t.Context(), "depot", []byte(`{}`), time.Time{})
+			fails(t, err, junctor.CodePrecondition)
+			_ = must(other.PutComponentCatalog(t.Context(), "fleet", []byte(`{"theirs":true}`), time.Time{}))(t)
 			first := must(mine.ComponentCatalogsStamp(t.Context()))(t)
-			ok(t, mine.PutComponentCatalog(t.Context(), "depot", []byte(`{"b":2}`)))
+			_ = must(mine.PutComponentCatalog(t.Context(), "depot", []byte(`{"b":2}`), added))(t)
+			_, err = mine.PutComponentCatalog(t.Context(), "depot", []byte(`{"b":3}`), added)
+			fails(t, err, junctor.CodePrecondition)
 			second := must(mine.ComponentCatalogsStamp(t.Context()))(t)
 			if empty == first || first == second {
 				t.Errorf("stamps %q, %q, %q", empty, first, second)

@@ -79,7 +79,7 @@ func connectionTests() map[string]func(*trial) {
 				t.Errorf("times: %v, then %v", was.UpdatedAt, got.UpdatedAt)
 			}
 			_, err := st.UpdateServer(t.Context(), admission.Stored(two))
-			fails(t, err, junctor.CodeConflict)
+			fails(t, err, junctor.CodePrecondition)
 			if now := must(st.Server(t.Context(), "notes"))(t); now.Title != "One" {
 				t.Errorf("the slower change was stored: %+v", now)
 			}

@@ -151,7 +151,7 @@ func eventTests() map[string]func(*trial) {
 			kept(t, want, must(t.open().For(junctor.DefaultTenant).Trigger(t.Context(), "low"))(t))
 			_, err := mine.AddTrigger(t.Context(), want)
 			fails(t, err, junctor.CodeConflict)
-			want.Title, want.Disabled = "Lower", false
+			want.Title, want.Disabled, want.UpdatedAt = "Lower", false, added.UpdatedAt
 			kept(t, want, must(mine.UpdateTrigger(t.Context(), want))(t))
 			if list := must(st.For("acme").Triggers(t.Context()))(t); len(list) != 0 {
 				t.Errorf("another tenant's: %+v", list)
@@ -172,19 +172,20 @@ func eventTests() map[string]func(*trial) {
 			want := junctor.Source{
 				Tenant: junctor.DefaultTenant, ID: "hooks", Path: "/hooks/hooks", Style: junctor.StyleHMAC, Title: "T", Header: "X-Sig", TypeField: "data.kind", AgentField: "data.agent", Key: "list", Declared: "f", Disabled: true,
 			}
-			kept(t, want, must(mine.AddSource(t.Context(), want))(t))
+			added := must(mine.AddSource(t.Context(), want))(t)
+			kept(t, want, added)
 			kept(t, want, must(mine.Source(t.Context(), "hooks"))(t))
 			kept(t, want, must(t.open().SourceAt(t.Context(), "hooks"))(t))
 			fails(t, errorOf(mine.AddSource(t.Context(), want)), junctor.CodeConflict)
 			fails(t, errorOf(st.For("acme").Source(t.Context(), "hooks")), junctor.CodeNotFound)
 			fails(t, errorOf(st.For("acme").UpdateSource(t.Context(), want)), junctor.CodeNotFound)
 			fails(t, st.For("acme").DeleteSource(t.Context(), "hooks"), junctor.CodeNotFound)
-			want.Title, want.Disabled = "U", false
+			want.Title, want.Disabled, want.UpdatedAt = "U", false, added.UpdatedAt
 			kept(t, want, must(mine.UpdateSource(t.Context(), want))(t))
 			// Another tenant does not learn that the id is taken here.
 			theirs := junctor.Source{Tenant: "acme", ID: "hooks", Path: "/hooks/acme/hooks", Style: junctor.StyleGitHub}
 			kept(t, theirs, must(st.For("acme").AddSource(t.Context(), theirs))(t))
-			kept(t, theirs, must(st.For("acme").Source(t.Context(), "hooks"))(t))
+			theirs = must(st.For("acme").Source(t.Context(), "hooks"))(t)
 			kept(t, theirs, must(st.SourceAt(t.Context(), "acme/hooks"))(t))
 			kept(t, want, must(st.SourceAt(t.Context(), "hooks"))(t))
 			theirs.Title = "V"
@@ -208,7 +209,8 @@ func eventTests() map[string]func(*trial) {
 			want := junctor.Schedule{
 				Tenant: junctor.DefaultTenant, Name: "nightly", Cron: "0 3 * * *", Timezone: "Europe/Berlin", Type: "tick", Agent: "7", Data: json.RawMessage(`{"a":1}`), NextAt: moment(60), Declared: "f",
 			}
-			kept(t, want, must(mine.PutSchedule(t.Context(), want))(t))
+			added := must(mine.PutSchedule(t.Context(), want))(t)
+			kept(t, want, added)
 			if due := must(st.DueSchedules(t.Context(), moment(59)))(t); len(due) != 0 {
 				t.Errorf("too early: %+v", due)
 			}
@@ -228,7 +230,7 @@ func eventTests() map[string]func(*trial) {
 			}
 			want.NextAt, want.LastAt = moment(120), moment(60)
 			kept(t, want, must(mine.Schedule(t.Context(), "nightly"))(t))
-			want.Disabled, want.NextAt = true, moment(180)
+			want.Disabled, want.NextAt, want.UpdatedAt = true, moment(180), added.UpdatedAt
 			kept(t, want, must(mine.PutSchedule(t.Context(), want))(t))
 			if due := must(st.DueSchedules(t.Context(), moment(999)))(t); len(due) != 0 {
 				t.Errorf("switched off: %+v", due)
@@ -237,6 +239,8 @@ func eventTests() map[string]func(*trial) {
 				t.Errorf("another tenant's: %+v", list)
 			}
 			fails(t, errorOf(st.For("acme").Schedule(t.Context(), "nightly")), junctor.CodeNotFound)
+			fails(t, errorOf(st.For("acme").PutSchedule(t.Context(), want)), junctor.CodeNotFound)
+			want.UpdatedAt = time.Time{}
 			fails(t, errorOf(st.For("nobody").PutSchedule(t.Context(), want)), junctor.CodeNotFound)
 			fails(t, st.For("acme").DeleteSchedule(t.Context(), "nightly"), junctor.CodeNotFound)
 			ok(t, mine.DeleteSchedule(t.Context(), "nightly"))

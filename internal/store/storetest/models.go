@@ -24,15 +24,26 @@ func modelTests() map[string]func(*trial) {
 			}
 			ok(t, mine.PutSecret(t.Context(), store.Secret{SecretName: store.SecretName{Owner: junctor.ModelOwner("small"), Name: junctor.ModelKeySecret}, KeyID: "k"}))
 			big := small
+			big.UpdatedAt = got.UpdatedAt
 			big.Kind, big.BaseURL, big.Model, big.HasKey, big.Trusted = junctor.ModelAnthropic, "", "claude", true, true
-			ok(t, mine.UpdateModel(t.Context(), big))
+			ok(t, mine.UpdateModel(t.Context(), big, nil))
 			if diff := cmp.Diff([]junctor.Model{big}, must(mine.Models(t.Context()))(t), times); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
+			}
+			key := store.Secret{SecretName: store.SecretName{Owner: junctor.ModelOwner("small"), Name: junctor.ModelKeySecret}, KeyID: "other"}
+			fails(t, mine.UpdateModel(t.Context(), big, &key), junctor.CodePrecondition) // read before the change
+			if got := must(mine.Secret(t.Context(), key.SecretName))(t); got.KeyID != "k" {
+				t.Errorf("the key of a change that was refused is stored: %+v", got)
+			}
+			big.UpdatedAt = must(mine.Model(t.Context(), "small"))(t).UpdatedAt
+			ok(t, mine.UpdateModel(t.Context(), big, &key))
+			if got := must(mine.Secret(t.Context(), key.SecretName))(t); got.KeyID != "other" {
+				t.Errorf("the key was not stored with its model: %+v", got)
 			}
 			other := st.For("acme")
 			_, err := other.Model(t.Context(), "small")
 			fails(t, err, junctor.CodeNotFound)
-			fails(t, other.UpdateModel(t.Context(), big), junctor.CodeNotFound)
+			fails(t, other.UpdateModel(t.Context(), big, nil), junctor.CodeNotFound)
 			fails(t, other.DeleteModel(t.Context(), "small"), junctor.CodeNotFound)
 			ok(t, mine.DeleteModel(t.Context(), "small"))
 			fails(t, mine.DeleteModel(t.Context(), "small"), junctor.CodeNotFound)

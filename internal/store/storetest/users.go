@@ -71,7 +71,7 @@ func userTests() map[string]func(*trial) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			_, err := st.UpdateUser(t.Context(), was) // read before the other's change
-			fails(t, err, junctor.CodeConflict)
+			fails(t, err, junctor.CodePrecondition)
 			stored.Name = "bob"
 			_, err = st.UpdateUser(t.Context(), stored)
 			fails(t, err, junctor.CodeConflict)

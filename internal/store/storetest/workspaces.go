@@ -53,10 +53,12 @@ func workspacesKept(t *trial) {
 	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 	ok(t, mine.CreateUser(t.Context(), user("u1", "Ada")))
 	want := room("kitchen", junctor.Member{Agent: "b"}, junctor.Member{User: "u1", Name: "Ada"}, junctor.Member{Agent: "a"})
-	kept(t, want, must(mine.AddWorkspace(t.Context(), want))(t))
+	added := must(mine.AddWorkspace(t.Context(), want))(t)
+	kept(t, want, added)
 	kept(t, want, must(t.open().For(junctor.DefaultTenant).Workspace(t.Context(), "kitchen"))(t))
 	fails(t, errorOf(mine.AddWorkspace(t.Context(), want)), junctor.CodeConflict)
 	want.Name, want.Policy, want.MaxRounds, want.Approvals, want.Members = "Cellar", junctor.PolicyAll, 7, junctor.ApproveNever, want.Members[1:]
+	want.UpdatedAt = added.UpdatedAt
 	kept(t, want, must(mine.UpdateWorkspace(t.Context(), want))(t))
 	other := must(mine.AddWorkspace(t.Context(), room("attic")))(t)
 	list := must(mine.Workspaces(t.Context()))(t)
@@ -293,6 +295,7 @@ func membersGo(t *trial) {
 	_ = must(mine.AddAgent(t.Context(), junctor.Agent{Name: "cook", Role: junctor.RoleGeneral}))(t)
 	waits(t, mine)
 	w := room("kitchen", junctor.Member{Agent: "cook"}, junctor.Member{User: "u1"}, junctor.Member{Agent: "u1"})
+	w.UpdatedAt = must(mine.Workspace(t.Context(), "kitchen"))(t).UpdatedAt
 	_ = must(mine.UpdateWorkspace(t.Context(), w))(t)
 	yes := asked("a1")
 	yes.State, yes.Remember = junctor.CallAllowed, true

@@ -38,10 +38,16 @@ export function onEnded(listener: Listener): () => void {
 
 const base = '/api/v1';
 
+export interface Sending {
+  signal?: AbortSignal | undefined;
+  match?: string | undefined; // the updated_at of what is changed, as it was read
+}
+
 // ask sends one request. What changes something carries the header that no
 // other site can set.
-export async function ask(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+export async function ask(method: string, path: string, body?: unknown, { signal, match }: Sending = {}): Promise<Response> {
   const headers: Record<string, string> = { 'X-Junctor-Console': '1' };
+  if (match) headers['If-Match'] = `"${match}"`;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   let res: Response;
   try {
@@ -69,16 +75,11 @@ async function failure(res: Response, request: string): Promise<Failure> {
 }
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return (await ask('GET', path, undefined, signal)).json() as Promise<T>;
+  return (await ask('GET', path, undefined, { signal })).json() as Promise<T>;
 }
 
-export async function send<T = void>(
-  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-  path: string,
-  body?: unknown,
-  signal?: AbortSignal,
-): Promise<T> {
-  const res = await ask(method, path, body, signal);
+export async function send<T = void>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown, how?: Sending): Promise<T> {
+  const res = await ask(method, path, body, how);
   return (res.status === 204 ? undefined : await res.json()) as T;
 }
 

@@ -46,7 +46,7 @@ export const useApprovals = (id: string) =>
   });
 
 export const makeRoom = (fields: RoomFields) => send<Schemas['Workspace']>('POST', '/workspaces', fields);
-export const changeRoom = (id: string, fields: Partial<RoomFields>) => send<Workspace>('PATCH', at(id), fields);
+export const roomPath = at;
 export const forgetAllowed = (id: string) => send<Workspace>('PATCH', at(id), { forget: true });
 export const removeRoom = (id: string) => send('DELETE', at(id));
 export const stopRun = (id: string, run: string) => send('POST', `${at(id)}/runs/${encodeURIComponent(run)}/stop`);

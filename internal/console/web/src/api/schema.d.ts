@@ -2862,6 +2862,7 @@ export interface components {
             tools: string[];
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
         };
         AgentBody: {
             /** @description What it thinks with when somebody talks to it: a model by name, or rules; null takes it away. */
@@ -2897,6 +2898,7 @@ export interface components {
             transport: "http" | "sse" | "stdio";
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
             url: string;
         };
         AgentToken: {
@@ -3142,7 +3144,7 @@ export interface components {
              */
             at_ns: number;
             /** @enum {string} */
-            code: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
+            code: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /**
              * Format: int64
              * @description Nanoseconds.
@@ -3260,7 +3262,7 @@ export interface components {
             bytes_out?: number;
             client?: string;
             /** @enum {string} */
-            code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
+            code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /** @enum {string} */
             door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             /**
@@ -3455,6 +3457,11 @@ export interface components {
             /** @description Why it is not used, where it is not. */
             problem?: string;
             title?: string;
+            /**
+             * Format: date-time
+             * @description Of one that was registered.
+             */
+            updated_at?: string;
             /** @description Where its document is served, to everybody. */
             url: string;
         };
@@ -3500,6 +3507,7 @@ export interface components {
             tools: string[];
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
         };
         CreatedKey: {
             agent?: string;
@@ -3635,7 +3643,7 @@ export interface components {
             bytes_out?: number;
             client?: string;
             /** @enum {string} */
-            code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
+            code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /** @enum {string} */
             door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             /**
@@ -3891,13 +3899,20 @@ export interface components {
                 [key: string]: components["schemas"]["LimitsPatch"];
             };
         };
-        LimitPolicy: {
+        LimitState: {
             tiers?: {
                 [key: string]: components["schemas"]["Limits"];
             };
             tools?: {
                 [key: string]: components["schemas"]["Limits"];
             };
+            /**
+             * Format: date-time
+             * @description Absent where the limits are those that every instance has.
+             */
+            updated_at?: string;
+            /** @description Who changed them last, where that is known. */
+            updated_by?: string;
         };
         Limits: {
             /** Format: int64 */
@@ -4025,6 +4040,7 @@ export interface components {
             name: string;
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
         };
         ModelBody: {
             /** @description Where it is; absent or empty for the maker's own service. With a2a the agent's address, or that of its card. */
@@ -4761,11 +4777,15 @@ export interface components {
             views?: "on" | "off";
         };
         Problem: {
+            /** @description With the code precondition: who changed it last, where that is known. */
+            changed_by?: string;
             /**
              * @description What kind of thing went wrong; stable, for programs.
              * @enum {string}
              */
-            code: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
+            code: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "precondition" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
+            /** @description With the code precondition: what is stored now, as a GET answers it. The header ETag names its version. */
+            current?: unknown;
             /** @description What went wrong, where, and what to do; for people. */
             detail: string;
             /** @description Every part of the request that is wrong. */
@@ -4946,6 +4966,7 @@ export interface components {
             type: string;
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
         };
         ScheduleBody: {
             /** @description Whom the events concern. */
@@ -5011,6 +5032,7 @@ export interface components {
             transport?: "http" | "sse" | "stdio";
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
             url?: string;
             views?: string;
         };
@@ -5064,6 +5086,7 @@ export interface components {
             transport?: "http" | "sse" | "stdio";
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
             url?: string;
             views?: string;
         };
@@ -5230,6 +5253,7 @@ export interface components {
             run?: string;
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
         };
         SignInLink: {
             /** Format: date-time */
@@ -5253,6 +5277,7 @@ export interface components {
             type_field?: string;
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
         };
         SourcePatchBody: {
             /** @description Where the agent is that an event concerns, such as data.agent_id. */
@@ -5294,6 +5319,7 @@ export interface components {
             transport: "http" | "sse" | "stdio";
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
             url: string;
         };
         Suggest: {
@@ -5536,6 +5562,7 @@ export interface components {
             title?: string;
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
         };
         TriggerBody: {
             /** @description The call that it makes: a tool, in its server's own name, on one of server, agent and resolve. The template is JSON with {{data.name}} for what an event has. */
@@ -5718,6 +5745,7 @@ export interface components {
             tier: string;
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
         };
         UserPatchBody: {
             /** @description Whether the user's keys and logins open nothing. */
@@ -5919,6 +5947,7 @@ export interface components {
             policy: "addressed" | "router" | "round-robin" | "all";
             /** Format: date-time */
             updated_at: string;
+            updated_by?: string;
         };
         WorkspaceBody: {
             /**
@@ -6006,7 +6035,10 @@ export interface operations {
     "put-agent-token": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The agent, as events name it. */
                 agent: string;
@@ -6022,6 +6054,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6117,6 +6150,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    ETag?: string;
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -6150,6 +6184,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6200,7 +6235,10 @@ export interface operations {
     "patch-agent": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The agent's name. */
                 name: string;
@@ -6216,6 +6254,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6989,6 +7028,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7009,7 +7049,10 @@ export interface operations {
     "put-component-catalog": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The name of the catalogue. */
                 name: string;
@@ -7025,6 +7068,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7650,10 +7694,11 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LimitPolicy"];
+                    "application/json": components["schemas"]["LimitState"];
                 };
             };
             /** @description Error */
@@ -7670,7 +7715,10 @@ export interface operations {
     "patch-limits": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7683,10 +7731,11 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LimitPolicy"];
+                    "application/json": components["schemas"]["LimitState"];
                 };
             };
             /** @description Error */
@@ -7854,7 +7903,10 @@ export interface operations {
     "put-my-sources": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7867,6 +7919,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7929,6 +7982,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7961,6 +8015,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8011,7 +8066,10 @@ export interface operations {
     "patch-model": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The model's name. */
                 name: string;
@@ -8027,6 +8085,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8431,7 +8490,10 @@ export interface operations {
     "put-schedule": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The schedule's name. */
                 name: string;
@@ -8447,6 +8509,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8704,6 +8767,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    ETag?: string;
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -8902,6 +8966,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8952,7 +9017,10 @@ export interface operations {
     "patch-server": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The server's id. */
                 id: string;
@@ -8968,6 +9036,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9098,6 +9167,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9162,6 +9232,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9794,6 +9865,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9826,6 +9898,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9876,7 +9949,10 @@ export interface operations {
     "patch-source": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The source's id. */
                 id: string;
@@ -9892,6 +9968,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10266,6 +10343,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10360,6 +10438,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10410,7 +10489,10 @@ export interface operations {
     "patch-trigger": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The trigger's name. */
                 name: string;
@@ -10426,6 +10508,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10536,6 +10619,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    ETag?: string;
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -10569,6 +10653,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10621,7 +10706,10 @@ export interface operations {
     "patch-user": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The user's id or name. */
                 user: string;
@@ -10637,6 +10725,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11206,6 +11295,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    ETag?: string;
                     Location?: string;
                     [name: string]: unknown;
                 };
@@ -11239,6 +11329,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11289,7 +11380,10 @@ export interface operations {
     "patch-workspace": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of what is changed, as it was read. Where it was changed since, the answer is 412 and nothing is stored. The ETag of a thing is its updated_at in double quotes. Absent: the change is made to whatever is stored. */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description The room's id. */
                 id: string;
@@ -11305,6 +11399,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -16,11 +16,11 @@ export interface Opening {
 
 const at = (id: string) => `/views/${encodeURIComponent(id)}`;
 
-export const openView = (o: Opening, signal: AbortSignal) => send<View>('POST', '/views', o, signal);
+export const openView = (o: Opening, signal: AbortSignal) => send<View>('POST', '/views', o, { signal });
 export const lookAt = (id: string) => get<View>(`${at(id)}?check=true`); // its page is read again
 export const closeView = (id: string) => ask('DELETE', at(id)).catch(() => undefined);
 export const rpc = (id: string, method: string, params: Params, signal: AbortSignal) =>
-  send<{ result?: unknown; error?: RpcError }>('POST', `${at(id)}/rpc`, { method, params }, signal);
+  send<{ result?: unknown; error?: RpcError }>('POST', `${at(id)}/rpc`, { method, params }, { signal });
 export const readLog = (id: string, after: number) => get<Page<LogItem>>(`${at(id)}/log?after=${after}`);
 export const writeLog = (id: string, entries: { kind: string; method?: string; detail?: unknown }[]) =>
   send('POST', `${at(id)}/log`, { entries }).catch(() => undefined);

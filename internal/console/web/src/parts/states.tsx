@@ -37,6 +37,7 @@ const causes: Record<string, string> = {
   not_found: 'Not found',
   invalid: 'Not valid',
   conflict: 'In conflict with what is there',
+  precondition: 'It was changed meanwhile',
   limited: 'Too much at once',
   too_large: 'Too large',
   timeout: 'No answer in time',

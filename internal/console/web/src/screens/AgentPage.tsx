@@ -8,6 +8,7 @@ import { useAgent, useAgentTools, useKeys, useMe } from '../api/data';
 import { can } from '../app/may';
 import { Bars } from '../parts/Bars';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/bits';
+import { useEdits, useSave } from '../parts/Conflict';
 import { home } from '../parts/doors';
 import { count, span, tokens } from '../parts/format';
 import { Empty, ErrorCard, Shown } from '../parts/states';
@@ -87,43 +88,56 @@ function Page({ a }: { a: Agent }) {
           </Shown>
         </Panel>
       )}
-      {tab === 'list' && <Grants key={a.updated_at} a={a} may={may} save={(t) => change.mutate({ tools: t })} busy={change.isPending} />}
-      {tab === 'brain' && (
-        <Brain
-          key={a.updated_at}
-          brain={a.brain}
-          may={may}
-          save={(b) => change.mutate(b ? { brain: b } : { brain: null })}
-          busy={change.isPending}
-        />
-      )}
+      {tab === 'list' && <Grants key={a.name} a={a} may={may} />}
+      {tab === 'brain' && <Brain key={a.name} a={a} may={may} takeAway={() => change.mutate({ brain: null })} busy={change.isPending} />}
       {tab === 'published' && <Published a={a} may={may} save={(published) => change.mutate({ published })} busy={change.isPending} />}
       {tab === 'keys' && <Keys a={a} />}
-      {tab === 'limits' && <Limits key={a.updated_at} a={a} may={may} save={(l) => change.mutate({ limits: l })} busy={change.isPending} />}
+      {tab === 'limits' && <Limits key={a.name} a={a} may={may} />}
       {tab === 'usage' && <Usage a={a} />}
       {tab === 'more' && <More a={a} may={may} />}
     </>
   );
 }
 
-function Grants({ a, may, save, busy }: { a: Agent; may: boolean; save: (t: string[]) => void; busy: boolean }) {
-  const [grants, setGrants] = useState(a.tools);
-  const same = [...grants].sort().join() === [...a.tools].sort().join();
+// grantsOf has a field for each tool that an agent may use, so that two people who give
+// it different tools are in nobody's way.
+const grantsOf = (a: Agent): Record<string, boolean> => Object.fromEntries([...a.tools].sort().map((t) => [t, true]));
+const listOf = (fields: Record<string, boolean>) => Object.keys(fields).filter((t) => fields[t]);
+
+function Grants({ a, may }: { a: Agent; may: boolean }) {
+  const cache = useQueryClient();
+  const form = useEdits(a, grantsOf);
+  const grants = listOf(form.fields);
+  const set = (next: string[]) =>
+    form.edit({
+      ...Object.fromEntries(Object.keys(form.fields).map((t) => [t, next.includes(t)])),
+      ...Object.fromEntries(next.map((t) => [t, true])),
+    });
+  const same = [...grants].sort().join() === listOf(form.stored).sort().join();
+  const saving = useSave({
+    of: form,
+    fieldsOf: grantsOf,
+    request: () => ['PATCH', `/agents/${a.name}`],
+    bodyOf: (fields) => ({ tools: listOf(fields) }),
+    done: () => cache.invalidateQueries({ queryKey: ['agents'] }),
+  });
   return (
     <div className="stack">
-      <Picker role={a.role} grants={grants} change={setGrants} disabled={!may} />
+      <Picker role={a.role} grants={grants} change={set} disabled={!may} />
       {may && (
         <div className="acts">
-          <Button disabled={same} loading={busy} onClick={() => save(grants)}>
+          <Button disabled={same} loading={saving.busy} onClick={saving.save}>
             Save the list
           </Button>
           {!same && (
-            <Button variant="default" onClick={() => setGrants(a.tools)}>
+            <Button variant="default" onClick={() => form.reset()}>
               As it was
             </Button>
           )}
         </div>
       )}
+      {saving.error !== null && <ErrorCard error={saving.error} />}
+      {saving.dialog}
     </div>
   );
 }
@@ -139,8 +153,19 @@ function Keys({ a }: { a: Agent }) {
   );
 }
 
-function Limits({ a, may, save, busy }: { a: Agent; may: boolean; save: (l: Schemas['Limits']) => void; busy: boolean }) {
-  const [limits, setLimits] = useState<Schemas['Limits']>(a.limits ?? {});
+const limitsOf = (a: Agent): Schemas['Limits'] => ({ ...a.limits });
+
+function Limits({ a, may }: { a: Agent; may: boolean }) {
+  const cache = useQueryClient();
+  const form = useEdits(a, limitsOf);
+  const limits = form.fields;
+  const saving = useSave({
+    of: form,
+    fieldsOf: limitsOf,
+    request: () => ['PATCH', `/agents/${a.name}`],
+    bodyOf: (limits) => ({ limits }),
+    done: () => cache.invalidateQueries({ queryKey: ['agents'] }),
+  });
   const field = (key: 'per_second' | 'per_day' | 'concurrent' | 'burst', label: string, description: string) => (
     <NumberInput
       label={label}
@@ -149,7 +174,7 @@ function Limits({ a, may, save, busy }: { a: Agent; may: boolean; save: (l: Sche
       hideControls
       disabled={!may}
       value={limits[key] ?? ''}
-      onChange={(v) => setLimits({ ...limits, [key]: v === '' ? undefined : Number(v) })}
+      onChange={(v) => form.edit({ [key]: v === '' ? undefined : Number(v) })}
     />
   );
   return (
@@ -158,7 +183,7 @@ function Limits({ a, may, save, busy }: { a: Agent; may: boolean; save: (l: Sche
         className="stack"
         onSubmit={(e) => {
           e.preventDefault();
-          save(limits);
+          saving.save();
         }}
       >
         <p className="soft">
@@ -175,11 +200,13 @@ function Limits({ a, may, save, busy }: { a: Agent; may: boolean; save: (l: Sche
         </div>
         {may && (
           <div className="acts">
-            <Button type="submit" loading={busy}>
+            <Button type="submit" loading={saving.busy}>
               Save
             </Button>
           </div>
         )}
+        {saving.error !== null && <ErrorCard error={saving.error} />}
+        {saving.dialog}
       </form>
     </Panel>
   );

@@ -2,13 +2,14 @@ import './chat/chat.css';
 import { Button, Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { MessagesSquare, Plus } from 'lucide-react';
+import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { Schemas } from '../api/client';
 import { makeRoom, useRooms } from '../api/rooms';
 import { Ago } from '../parts/bits';
 import { Empty, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
-import { RoomForm, usualRoom } from './chat/RoomForm';
+import { RoomForm, roomBody, usualRoom } from './chat/RoomForm';
 import { RoomView } from './chat/RoomView';
 
 // Chat has the rooms at one side and a conversation at the other; where there is
@@ -72,6 +73,7 @@ const whoIsIn = (r: Schemas['Workspace']) => r.members.map((m) => m.agent ?? m.n
 function NewRoom({ close }: { close: () => void }) {
   const cache = useQueryClient();
   const [, navigate] = useLocation();
+  const [fields, setFields] = useState(usualRoom);
   const make = useMutation({
     mutationFn: makeRoom,
     onSuccess: async (r) => {
@@ -81,7 +83,14 @@ function NewRoom({ close }: { close: () => void }) {
   });
   return (
     <Modal opened onClose={close} title="A new room" size="lg">
-      <RoomForm first={usualRoom} save={(f) => make.mutate(f)} busy={make.isPending} error={make.error} verb="Open it" />
+      <RoomForm
+        r={fields}
+        change={(part) => setFields((f) => ({ ...f, ...part }))}
+        save={() => make.mutate(roomBody(fields))}
+        busy={make.isPending}
+        error={make.error}
+        verb="Open it"
+      />
     </Modal>
   );
 }

@@ -58,7 +58,7 @@ function Page({ t }: { t: Trigger }) {
         )}
       </Head>
       {change.error && <ErrorCard error={change.error} />}
-      <Editor had={draftOf(t)} name={t.name} fixed={!may} />
+      <Editor key={t.name} had={draftOf(t)} of={t} fixed={!may} />
       <Recent name={t.name} />
       <Modal opened={removing} onClose={close} title={`Delete ${t.name}?`}>
         <div className="stack">

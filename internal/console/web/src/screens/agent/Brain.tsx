@@ -1,8 +1,11 @@
 import { Button, NativeSelect, NumberInput, SegmentedControl, Textarea } from '@mantine/core';
-import { useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
 import { Link } from 'wouter';
+import type { Agent } from '../../api/client';
 import { type Brain as Thoughts, type TurnLimits, useModels } from '../../api/models';
 import { Panel } from '../../parts/bits';
+import { useEdits, useSave } from '../../parts/Conflict';
+import { ErrorCard } from '../../parts/states';
 
 const limitsOf: { key: keyof TurnLimits; label: string; usual: number; most: number }[] = [
   { key: 'turns', label: 'Turns', usual: 8, most: 100 },
@@ -23,35 +26,40 @@ const example = `intents:
 fallback: "Give me two numbers, {{speaker}}."
 `;
 
+type Fields = Thoughts & { kind: string };
+
+const fieldsOf = (a: Agent): Fields => ({ ...a.brain, kind: a.brain?.rules ? 'rules' : 'model' });
+
+// brainOf is the brain that the fields describe.
+function brainOf({ kind, model, instructions, rules, limits: all }: Fields): Thoughts {
+  const limits = Object.fromEntries(Object.entries(all ?? {}).filter(([, v]) => v)) as TurnLimits;
+  return { ...(kind === 'rules' ? { rules } : { model, instructions }), ...(Object.keys(limits).length > 0 ? { limits } : {}) };
+}
+
 // Brain is what an agent answers with when somebody talks to it: a model, or
 // rules that need none.
-export function Brain({
-  brain,
-  may,
-  busy,
-  save,
-}: {
-  brain: Thoughts | undefined;
-  may: boolean;
-  busy: boolean;
-  save: (b: Thoughts | null) => void;
-}) {
+export function Brain({ a, may, busy, takeAway }: { a: Agent; may: boolean; busy: boolean; takeAway: () => void }) {
   const models = useModels(may);
-  const [kind, setKind] = useState(brain?.rules ? 'rules' : 'model');
-  const [b, setB] = useState<Thoughts>(brain ?? {});
+  const cache = useQueryClient();
+  const form = useEdits(a, fieldsOf);
+  const { kind, ...b } = form.fields;
+  const brain = a.brain;
+  const saving = useSave({
+    of: form,
+    fieldsOf,
+    request: () => ['PATCH', `/agents/${a.name}`],
+    bodyOf: (fields) => ({ brain: brainOf(fields) }),
+    done: () => cache.invalidateQueries({ queryKey: ['agents'] }),
+  });
   const names = models.data?.map((m) => m.name) ?? [];
   const whole = kind === 'rules' ? !!b.rules?.trim() : !!b.model;
-  const limits = Object.fromEntries(Object.entries(b.limits ?? {}).filter(([, v]) => v)) as TurnLimits;
   return (
     <Panel pad>
       <form
         className="stack"
         onSubmit={(e) => {
           e.preventDefault();
-          save({
-            ...(kind === 'rules' ? { rules: b.rules } : { model: b.model, instructions: b.instructions }),
-            ...(Object.keys(limits).length > 0 ? { limits } : {}),
-          });
+          saving.save();
         }}
       >
         <p className="soft">
@@ -68,8 +76,7 @@ export function Brain({
             { value: 'rules', label: 'Rules, no model' },
           ]}
           onChange={(k) => {
-            setKind(k);
-            if (k === 'rules' && !b.rules) setB({ ...b, rules: example });
+            form.edit({ kind: k, ...(k === 'rules' && !b.rules ? { rules: example } : {}) });
           }}
         />
         {kind === 'model' ? (
@@ -79,7 +86,7 @@ export function Brain({
               disabled={!may}
               value={b.model ?? ''}
               data={[{ value: '', label: 'choose one' }, ...(b.model && !names.includes(b.model) ? [b.model] : []), ...names]}
-              onChange={(e) => setB({ ...b, model: e.currentTarget.value })}
+              onChange={(e) => form.edit({ model: e.currentTarget.value })}
             />
             {models.data?.length === 0 && (
               <p className="small">
@@ -98,7 +105,7 @@ export function Brain({
               maxRows={20}
               disabled={!may}
               value={b.instructions ?? ''}
-              onChange={(e) => setB({ ...b, instructions: e.currentTarget.value })}
+              onChange={(e) => form.edit({ instructions: e.currentTarget.value })}
             />
           </>
         ) : (
@@ -111,7 +118,7 @@ export function Brain({
             maxRows={30}
             disabled={!may}
             value={b.rules ?? ''}
-            onChange={(e) => setB({ ...b, rules: e.currentTarget.value })}
+            onChange={(e) => form.edit({ rules: e.currentTarget.value })}
           />
         )}
         <fieldset className="plain">
@@ -127,23 +134,25 @@ export function Brain({
                 hideControls
                 disabled={!may}
                 value={b.limits?.[l.key] ?? ''}
-                onChange={(v) => setB({ ...b, limits: { ...b.limits, [l.key]: v === '' ? undefined : Number(v) } })}
+                onChange={(v) => form.edit({ limits: { ...b.limits, [l.key]: v === '' ? undefined : Number(v) } })}
               />
             ))}
           </div>
         </fieldset>
         {may && (
           <div className="acts">
-            <Button type="submit" disabled={!whole} loading={busy}>
+            <Button type="submit" disabled={!whole} loading={saving.busy}>
               Save
             </Button>
             {brain && (
-              <Button variant="default" disabled={busy} onClick={() => save(null)}>
+              <Button variant="default" disabled={busy || saving.busy} onClick={takeAway}>
                 Take it away
               </Button>
             )}
           </div>
         )}
+        {saving.error !== null && <ErrorCard error={saving.error} />}
+        {saving.dialog}
       </form>
     </Panel>
   );

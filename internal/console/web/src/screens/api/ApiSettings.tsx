@@ -1,8 +1,8 @@
 import { Button, Checkbox, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import { type Schemas, type ServerDetail, send } from '../../api/client';
+import { useQueryClient } from '@tanstack/react-query';
+import type { Schemas, Server, ServerDetail } from '../../api/client';
 import { Panel } from '../../parts/bits';
+import { useEdits, useSave } from '../../parts/Conflict';
 import { authOf, type Draft, kept, lacks, lines, parseHeaders } from '../../parts/connection';
 import { ErrorCard } from '../../parts/states';
 import { AuthFields } from '../server/AuthFields';
@@ -10,57 +10,91 @@ import { rulesOf } from './Choices';
 
 type Patch = Omit<Schemas['ServerPatchBody'], '$schema'>;
 
-const draftOf = (s: ServerDetail): Draft => ({ ...((s.auth as Draft | undefined) ?? { type: 'none' }) });
+const draftOf = (s: Server): Draft => ({ ...((s.auth as Draft | undefined) ?? { type: 'none' }) });
 const mono = { input: { fontFamily: 'var(--mono)' } };
+
+// fieldsOf is a server that is made of a document as it stands in the fields of the form.
+const fieldsOf = (s: Server) => ({
+  title: s.title ?? '',
+  isPrivate: s.private ?? false,
+  base: s.url ?? '',
+  auth: draftOf(s),
+  headers: lines(s.headers, ': '),
+  credentials: s.credentials || 'shared',
+  exposure: (s.api?.exposure || 'auto') as string,
+  rules: (s.api?.include ?? []).join('\n'),
+  mutations: (s.api?.mutations ?? '') as string,
+  rate: s.api?.rate ?? 0,
+  url: s.api?.document_url ?? '',
+  poll: s.api?.poll_minutes ?? 0,
+  timeout: (s.timeout_ms ?? 0) / 1000,
+});
+type Fields = ReturnType<typeof fieldsOf>;
+
+const labels: Record<string, string> = {
+  title: 'Title',
+  isPrivate: 'Only its owner sees it',
+  base: 'Where the API is called',
+  auth: 'How it knows who calls',
+  headers: 'Headers',
+  credentials: 'Calls are made with',
+  exposure: 'Its tools are listed',
+  rules: 'Operations',
+  mutations: 'Mutations',
+  rate: 'Requests a second, at most',
+  url: 'Address of the document',
+  poll: 'Minutes between looks at it',
+  timeout: 'Seconds that a call may take',
+};
+
+// patchOf is what the fields change of a server.
+function patchOf(f: Fields, s: Server): Patch {
+  const was = fieldsOf(s);
+  const patch: Patch = {};
+  if (f.title !== was.title) patch.title = f.title;
+  if (f.isPrivate !== was.isPrivate) patch.private = f.isPrivate;
+  if (f.base !== was.base) patch.base_url = f.base;
+  if (JSON.stringify(authOf(f.auth)) !== JSON.stringify(authOf(was.auth))) patch.auth = authOf(f.auth);
+  if (f.headers !== was.headers) patch.headers = parseHeaders(f.headers).headers;
+  if (f.credentials !== was.credentials) patch.credentials = f.credentials;
+  if (f.exposure !== was.exposure) patch.exposure = f.exposure as NonNullable<Patch['exposure']>;
+  if (rulesOf(f.rules).join('\n') !== was.rules) patch.include = rulesOf(f.rules);
+  if (f.mutations !== was.mutations) patch.mutations = f.mutations as NonNullable<Patch['mutations']>;
+  if (f.rate !== was.rate) patch.rate = f.rate;
+  if (f.url !== was.url) patch.document_url = f.url;
+  if (f.poll !== was.poll) patch.poll_minutes = f.poll;
+  if (f.timeout !== was.timeout) patch.timeout_ms = Math.round(f.timeout * 1000);
+  return patch;
+}
 
 // ApiSettings are what can be changed of a server that is made of a document,
 // beside its tools.
 export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
   const cache = useQueryClient();
   const api = s.api ?? {};
-  const [title, setTitle] = useState(s.title ?? '');
-  const [isPrivate, setPrivate] = useState(s.private ?? false);
-  const [base, setBase] = useState(s.url ?? '');
-  const [auth, setAuth] = useState<Draft>(draftOf(s));
-  const [headers, setHeaders] = useState(lines(s.headers, ': '));
-  const [credentials, setCredentials] = useState(s.credentials || 'shared');
-  const [exposure, setExposure] = useState(api.exposure || 'auto');
-  const [rules, setRules] = useState((api.include ?? []).join('\n'));
-  const [mutations, setMutations] = useState(api.mutations ?? '');
-  const [rate, setRate] = useState(api.rate ?? 0);
-  const [url, setURL] = useState(api.document_url ?? '');
-  const [poll, setPoll] = useState(api.poll_minutes ?? 0);
-  const [timeout, setTimeout] = useState((s.timeout_ms ?? 0) / 1000);
+  const form = useEdits<Server, Fields>(s, fieldsOf);
+  const { edit } = form;
+  const { title, isPrivate, base, auth, headers, credentials, exposure, rules, mutations, rate, url, poll, timeout } = form.fields;
 
   const heads = parseHeaders(headers);
-  const patch: Patch = {};
-  if (title !== (s.title ?? '')) patch.title = title;
-  if (isPrivate !== (s.private ?? false)) patch.private = isPrivate;
-  if (base !== (s.url ?? '')) patch.base_url = base;
-  if (JSON.stringify(authOf(auth)) !== JSON.stringify(authOf(draftOf(s)))) patch.auth = authOf(auth);
-  if (headers !== lines(s.headers, ': ')) patch.headers = heads.headers;
-  if (credentials !== (s.credentials || 'shared')) patch.credentials = credentials;
-  if (exposure !== (api.exposure || 'auto')) patch.exposure = exposure as NonNullable<Patch['exposure']>;
-  if (rulesOf(rules).join('\n') !== (api.include ?? []).join('\n')) patch.include = rulesOf(rules);
-  if (mutations !== (api.mutations ?? '')) patch.mutations = mutations as NonNullable<Patch['mutations']>;
-  if (rate !== (api.rate ?? 0)) patch.rate = rate;
-  if (url !== (api.document_url ?? '')) patch.document_url = url;
-  if (poll !== (api.poll_minutes ?? 0)) patch.poll_minutes = poll;
-  if (timeout * 1000 !== (s.timeout_ms ?? 0)) patch.timeout_ms = Math.round(timeout * 1000);
-
+  const patch = patchOf(form.fields, form.base);
   const problem = heads.problem || (patch.auth ? lacks(auth) : '');
-  const save = useMutation({
-    mutationFn: () => send('PATCH', `/servers/${s.id}`, patch),
-    onSuccess: () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]),
+  const saving = useSave({
+    of: form,
+    fieldsOf,
+    request: () => ['PATCH', `/servers/${s.id}`],
+    bodyOf: patchOf,
+    done: () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]),
+    labels,
   });
-  const lock = !may || save.isPending;
+  const lock = !may || saving.busy;
   return (
     <form
       className="stack"
       style={{ gap: '1.125rem' }}
       onSubmit={(e) => {
         e.preventDefault();
-        save.mutate();
+        saving.save();
       }}
     >
       <div className="columns">
@@ -71,11 +105,11 @@ export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
               value={base}
               disabled={lock}
               styles={mono}
-              onChange={(e) => setBase(e.currentTarget.value.trim())}
+              onChange={(e) => edit({ base: e.currentTarget.value.trim() })}
             />
             <AuthFields
               draft={auth}
-              change={setAuth}
+              change={(auth) => edit({ auth })}
               label="How it knows who calls"
               keyLabel={api.key_in === 'query' ? 'Query parameter' : api.key_in === 'cookie' ? 'Cookie' : undefined}
               disabled={lock}
@@ -88,7 +122,7 @@ export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
                 { value: 'shared', label: 'the server’s own credentials' },
                 { value: 'per-user', label: 'the credentials of each user' },
               ]}
-              onChange={(e) => setCredentials(e.currentTarget.value as typeof credentials)}
+              onChange={(e) => edit({ credentials: e.currentTarget.value as typeof credentials })}
             />
             <Textarea
               label="Headers"
@@ -100,7 +134,7 @@ export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
               error={heads.problem}
               disabled={lock}
               styles={mono}
-              onChange={(e) => setHeaders(e.currentTarget.value)}
+              onChange={(e) => edit({ headers: e.currentTarget.value })}
             />
             <NumberInput
               label="Requests a second, at most"
@@ -109,7 +143,7 @@ export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
               hideControls
               disabled={lock}
               value={rate}
-              onChange={(v) => setRate(Number(v) || 0)}
+              onChange={(v) => edit({ rate: Number(v) || 0 })}
             />
             <NumberInput
               label="Seconds that a call may take"
@@ -119,18 +153,24 @@ export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
               hideControls
               disabled={lock}
               value={timeout}
-              onChange={(v) => setTimeout(Number(v) || 0)}
+              onChange={(v) => edit({ timeout: Number(v) || 0 })}
             />
           </div>
         </Panel>
         <Panel title="What is shown of it" pad>
           <div className="stack">
-            <TextInput label="Title" value={title} placeholder={s.id} disabled={lock} onChange={(e) => setTitle(e.currentTarget.value)} />
+            <TextInput
+              label="Title"
+              value={title}
+              placeholder={s.id}
+              disabled={lock}
+              onChange={(e) => edit({ title: e.currentTarget.value })}
+            />
             <Checkbox
               label="Only its owner sees it"
               checked={isPrivate}
               disabled={lock}
-              onChange={(e) => setPrivate(e.currentTarget.checked)}
+              onChange={(e) => edit({ isPrivate: e.currentTarget.checked })}
             />
             <NativeSelect
               label="Its tools are listed"
@@ -141,7 +181,7 @@ export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
                 { value: 'all', label: 'all' },
                 { value: 'search', label: 'by search: three tools find, describe and call the others' },
               ]}
-              onChange={(e) => setExposure(e.currentTarget.value)}
+              onChange={(e) => edit({ exposure: e.currentTarget.value })}
             />
             <Textarea
               label="Which operations"
@@ -152,7 +192,7 @@ export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
               value={rules}
               disabled={lock}
               styles={mono}
-              onChange={(e) => setRules(e.currentTarget.value)}
+              onChange={(e) => edit({ rules: e.currentTarget.value })}
             />
             <NativeSelect
               label="Mutations, of a GraphQL API"
@@ -164,14 +204,14 @@ export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
                 { value: 'explicit', label: 'those that a rule names' },
                 { value: 'all', label: 'all of them' },
               ]}
-              onChange={(e) => setMutations(e.currentTarget.value)}
+              onChange={(e) => edit({ mutations: e.currentTarget.value })}
             />
             <TextInput
               label="Address of the documentation"
               value={url}
               disabled={lock}
               styles={mono}
-              onChange={(e) => setURL(e.currentTarget.value.trim())}
+              onChange={(e) => edit({ url: e.currentTarget.value.trim() })}
             />
             <NumberInput
               label="Minutes between looks at it"
@@ -181,20 +221,21 @@ export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
               hideControls
               disabled={lock || !url}
               value={poll}
-              onChange={(v) => setPoll(Number(v) || 0)}
+              onChange={(v) => edit({ poll: Number(v) || 0 })}
             />
           </div>
         </Panel>
       </div>
       {may && (
         <div className="acts">
-          <Button type="submit" loading={save.isPending} disabled={Object.keys(patch).length === 0 || !!problem}>
+          <Button type="submit" loading={saving.busy} disabled={Object.keys(patch).length === 0 || !!problem}>
             Save
           </Button>
           <span className="small soft">{problem}</span>
         </div>
       )}
-      {save.error && <ErrorCard error={save.error} />}
+      {saving.error !== null && <ErrorCard error={saving.error} />}
+      {saving.dialog}
     </form>
   );
 }

@@ -3,9 +3,10 @@ import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tansta
 import { Check, Play, Search } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { type APIPreview, get, type Schemas, type ServerDetail, send, type Tool } from '../../api/client';
+import { type APIPreview, get, type Schemas, type Server, type ServerDetail, send, type Tool } from '../../api/client';
 import { useRoles, useTool, useTools } from '../../api/data';
 import { Panel, Scroll, Tag } from '../../parts/bits';
+import { useEdits, useSave } from '../../parts/Conflict';
 import { count, counted } from '../../parts/format';
 import { matches } from '../../parts/search';
 import { Empty, ErrorCard, Shown } from '../../parts/states';
@@ -30,16 +31,23 @@ export const useValidated = (s: ServerDetail) =>
     refetchOnWindowFocus: false,
   });
 
-export function useOverrides(s: ServerDetail) {
+// useSettledOverrides reads what depends on how tools are shown.
+function useSettledOverrides() {
   const cache = useQueryClient();
+  // What is known of single tools goes once nobody looks at it under a name that
+  // it has no more.
+  return async () => {
+    await Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
+    cache.removeQueries({ queryKey: ['tool'], type: 'inactive' });
+  };
+}
+
+export function useOverrides(s: ServerDetail) {
+  const settled = useSettledOverrides();
   return useMutation({
-    mutationFn: (part: Overrides) => send('PATCH', `/servers/${s.id}`, { overrides: clean({ ...s.overrides, ...part }) }),
-    // What is known of single tools goes once nobody looks at it under a name that
-    // it has no more.
-    onSuccess: async () => {
-      await Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
-      cache.removeQueries({ queryKey: ['tool'], type: 'inactive' });
-    },
+    mutationFn: (part: Overrides) =>
+      send('PATCH', `/servers/${s.id}`, { overrides: clean({ ...s.overrides, ...part }) }, { match: s.updated_at }),
+    onSettled: settled,
   });
 }
 
@@ -98,7 +106,7 @@ function Tools({ s, may, preview }: { s: ServerDetail; may: boolean; preview: AP
             {found.length === 0 && <Empty title="No tool is like that" />}
           </Scroll>
         </Panel>
-        {chosen && <One key={`${chosen.key} ${s.updated_at}`} s={s} e={chosen} may={may} />}
+        {chosen && <One key={`${s.id} ${chosen.key}`} s={s} e={chosen} may={may} />}
       </div>
     </>
   );
@@ -106,12 +114,21 @@ function Tools({ s, may, preview }: { s: ServerDetail; may: boolean; preview: AP
 
 function One({ s, e, may }: { s: ServerDetail; e: Endpoint; may: boolean }) {
   const was: Override = s.overrides?.[e.tool] ?? {};
-  const [o, setO] = useState<Override>(was);
-  const save = useOverrides(s);
+  const settled = useSettledOverrides();
+  const fieldsOf = (n: Server): Override => ({ ...n.overrides?.[e.tool] });
+  const form = useEdits(s as Server, fieldsOf);
+  const o = form.fields;
+  const saving = useSave({
+    of: form,
+    fieldsOf,
+    request: () => ['PATCH', `/servers/${s.id}`],
+    bodyOf: (fields, stored) => ({ overrides: clean({ ...stored.overrides, [e.tool]: fields }) }),
+    done: settled,
+  });
   const tools = useTools(s.id);
   const live = tools.data?.find((t) => t.name === (was.name || e.tool));
-  const same = JSON.stringify(clean({ x: o })) === JSON.stringify(clean({ x: was }));
-  const set = (part: Partial<Override>) => setO({ ...o, ...part });
+  const same = JSON.stringify(clean({ x: o })) === JSON.stringify(clean({ x: form.stored }));
+  const set = form.edit;
   const named = !o.name || /^[A-Za-z0-9_-]{1,64}$/.test(o.name);
   return (
     <div className="stack" style={{ gap: '1.125rem' }}>
@@ -136,7 +153,7 @@ function One({ s, e, may }: { s: ServerDetail; e: Endpoint; may: boolean }) {
           className="stack"
           onSubmit={(ev) => {
             ev.preventDefault();
-            if (!same && named) save.mutate({ [e.tool]: o });
+            if (!same && named) saving.save();
           }}
         >
           <span className="row plain small">
@@ -168,18 +185,19 @@ function One({ s, e, may }: { s: ServerDetail; e: Endpoint; may: boolean }) {
           <Switch label="It is shown" checked={!o.hide} disabled={!may} onChange={(ev) => set({ hide: !ev.currentTarget.checked })} />
           {may && (
             <div className="acts">
-              <Button type="submit" disabled={same || !named} loading={save.isPending}>
+              <Button type="submit" disabled={same || !named} loading={saving.busy}>
                 Save the tool
               </Button>
               {!same && (
-                <Button variant="subtle" onClick={() => setO(was)}>
+                <Button variant="subtle" onClick={() => form.reset()}>
                   As it was
                 </Button>
               )}
               <span className="tiny soft">about {count(e.tokens)} tokens</span>
             </div>
           )}
-          {save.error && <ErrorCard error={save.error} />}
+          {saving.error !== null && <ErrorCard error={saving.error} />}
+          {saving.dialog}
         </form>
       </Panel>
       {live && <For name={live.exposed} may={may} />}

@@ -8,5 +8,5 @@ import { Editor } from './Editor';
 export default function Parts({ s, may, part }: { s: ServerDetail; may: boolean; part: 'edit' | 'document' | 'settings' }) {
   if (part === 'edit') return <Editor s={s} may={may} />;
   if (part === 'document') return <Document s={s} may={may} />;
-  return <ApiSettings key={s.updated_at} s={s} may={may} />;
+  return <ApiSettings key={s.id} s={s} may={may} />;
 }

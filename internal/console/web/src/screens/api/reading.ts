@@ -35,7 +35,7 @@ export function useReading() {
     try {
       let text = body.document ?? '';
       if (!text) {
-        const got = await send<Schemas['StoredDocument']>('POST', '/servers/preview/document', body, own.signal);
+        const got = await send<Schemas['StoredDocument']>('POST', '/servers/preview/document', body, { signal: own.signal });
         text = got.document;
       }
       setReading((r) => ({ ...r, text, passed: [{ step: 'fetch', elapsed_ns: (Date.now() - begun) * 1e6 }] }));

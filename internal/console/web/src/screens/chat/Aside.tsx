@@ -3,11 +3,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Search as SearchIcon, Wrench } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { changeRoom, forgetAllowed, removeRoom, searchMessages, useInPlay, type Workspace } from '../../api/rooms';
+import { forgetAllowed, type RoomFields, removeRoom, roomPath, searchMessages, useInPlay, type Workspace } from '../../api/rooms';
 import { Ago, Panel, Tag } from '../../parts/bits';
+import { useEdits, useSave } from '../../parts/Conflict';
+import { editedFields } from '../../parts/edits';
 import { count } from '../../parts/format';
 import { Empty, ErrorCard, Shown } from '../../parts/states';
-import { RoomForm } from './RoomForm';
+import { RoomForm, roomBody } from './RoomForm';
 
 // What a room has beside its conversation.
 
@@ -132,17 +134,42 @@ export function Search({ id, close, go }: { id: string; close: () => void; go: (
   );
 }
 
+const fieldsOf = ({ name, members, policy, max_rounds, approvals }: Workspace): RoomFields => ({
+  name,
+  members,
+  policy,
+  max_rounds,
+  approvals,
+});
+
+const labels: Record<string, string> = {
+  name: 'Name',
+  members: 'Members',
+  policy: 'Who answers',
+  max_rounds: 'Rounds among agents',
+  approvals: 'Before an agent changes something',
+};
+
 // RoomSettings changes a room, or ends it.
 export function RoomSettings({ room, close }: { room: Workspace; close: () => void }) {
   const cache = useQueryClient();
   const [, navigate] = useLocation();
   const [sure, setSure] = useState(false);
-  const change = useMutation({
-    mutationFn: (fields: Parameters<typeof changeRoom>[1]) => changeRoom(room.id, fields),
-    onSuccess: async () => {
+  const form = useEdits(room, fieldsOf);
+  const saving = useSave({
+    of: form,
+    fieldsOf,
+    request: () => ['PATCH', roomPath(room.id)],
+    bodyOf: (fields, stored) => {
+      const body = roomBody(fields);
+      const was = roomBody(fieldsOf(stored));
+      return Object.fromEntries(editedFields(was, body).map((k) => [k, body[k]]));
+    },
+    done: async () => {
       await cache.invalidateQueries({ queryKey: ['rooms'] });
       close();
     },
+    labels,
   });
   const forget = useMutation({
     mutationFn: () => forgetAllowed(room.id),
@@ -159,7 +186,15 @@ export function RoomSettings({ room, close }: { room: Workspace; close: () => vo
   return (
     <Modal opened onClose={close} title="The room" size="lg">
       <div className="stack">
-        <RoomForm first={room} save={(f) => change.mutate(f)} busy={change.isPending} error={change.error} verb="Save" />
+        <RoomForm
+          r={form.fields}
+          change={form.edit}
+          save={() => (form.edited.length > 0 ? saving.save() : close())}
+          busy={saving.busy}
+          error={saving.error}
+          verb="Save"
+        />
+        {saving.dialog}
         {room.remembered && room.remembered.length > 0 && (
           <Panel
             title="Allowed without asking"

@@ -1,6 +1,5 @@
 import { Button, Checkbox, NativeSelect, NumberInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { get, type Page, type Schemas } from '../../api/client';
 import { useAgents, useMe } from '../../api/data';
 import type { Member, Policy, RoomFields } from '../../api/rooms';
@@ -17,16 +16,27 @@ const policies: { value: Policy; label: string; about: string }[] = [
 
 export const usualRoom: RoomFields = { name: '', members: [], policy: 'router', max_rounds: 3, approvals: 'ask' };
 
+// roomBody is what is sent of the fields of a room.
+export const roomBody = (r: RoomFields): RoomFields => ({
+  name: r.name.trim(),
+  members: r.members.map(({ agent, user }) => (agent ? { agent } : { user })),
+  policy: r.policy,
+  max_rounds: r.max_rounds,
+  approvals: r.approvals,
+});
+
 // RoomForm asks for what a room is: who is in it, who answers, what is asked.
 export function RoomForm({
-  first,
+  r,
+  change,
   save,
   busy,
   error,
   verb,
 }: {
-  first: RoomFields;
-  save: (r: RoomFields) => void;
+  r: RoomFields;
+  change: (part: Partial<RoomFields>) => void;
+  save: () => void;
   busy: boolean;
   error: unknown;
   verb: string;
@@ -39,18 +49,16 @@ export function RoomForm({
     select: (p) => p.items,
     enabled: can(me, 'admin'),
   });
-  const [r, setR] = useState<RoomFields>(first);
   const has = (m: Member) => r.members.some((x) => (m.agent ? x.agent === m.agent : x.user === m.user));
   const toggle = (m: Member, on: boolean) =>
-    setR({ ...r, members: on ? [...r.members, m] : r.members.filter((x) => (m.agent ? x.agent !== m.agent : x.user !== m.user)) });
+    change({ members: on ? [...r.members, m] : r.members.filter((x) => (m.agent ? x.agent !== m.agent : x.user !== m.user)) });
   const others = (users.data ?? []).filter((u) => u.id !== me?.subject);
   return (
     <form
       className="stack"
       onSubmit={(e) => {
         e.preventDefault();
-        const members = r.members.map(({ agent, user }) => (agent ? { agent } : { user }));
-        save({ name: r.name.trim(), members, policy: r.policy, max_rounds: r.max_rounds, approvals: r.approvals });
+        save();
       }}
     >
       <TextInput
@@ -58,7 +66,7 @@ export function RoomForm({
         placeholder="Planning"
         data-autofocus
         value={r.name}
-        onChange={(e) => setR({ ...r, name: e.currentTarget.value })}
+        onChange={(e) => change({ name: e.currentTarget.value })}
       />
       <fieldset className="plain stack tight">
         <legend className="label">Agents</legend>
@@ -109,7 +117,7 @@ export function RoomForm({
         description={policies.find((p) => p.value === r.policy)?.about}
         value={r.policy}
         data={policies.map(({ value, label }) => ({ value, label }))}
-        onChange={(e) => setR({ ...r, policy: e.currentTarget.value as Policy })}
+        onChange={(e) => change({ policy: e.currentTarget.value as Policy })}
       />
       <div className="columns">
         <NativeSelect
@@ -120,7 +128,7 @@ export function RoomForm({
             { value: 'ask', label: 'Ask a person' },
             { value: 'never', label: 'Let it' },
           ]}
-          onChange={(e) => setR({ ...r, approvals: e.currentTarget.value as RoomFields['approvals'] })}
+          onChange={(e) => change({ approvals: e.currentTarget.value as RoomFields['approvals'] })}
         />
         <NumberInput
           label="Rounds among agents"
@@ -129,7 +137,7 @@ export function RoomForm({
           max={10}
           hideControls
           value={r.max_rounds}
-          onChange={(v) => setR({ ...r, max_rounds: Number(v) || 1 })}
+          onChange={(v) => change({ max_rounds: Number(v) || 1 })}
         />
       </div>
       {error ? <ErrorCard error={error} /> : null}

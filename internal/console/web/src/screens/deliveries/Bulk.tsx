@@ -30,7 +30,7 @@ export function Bulk({ filter, close }: { filter: Filter; close: () => void }) {
   const would = useQuery({
     queryKey: ['deliveries', 'would', act, filter],
     queryFn: ({ signal }) =>
-      send<Schemas['Changed']>('POST', '/deliveries/actions', { action: act, dry_run: true, ...filter }, signal).then((c) => c.count),
+      send<Schemas['Changed']>('POST', '/deliveries/actions', { action: act, dry_run: true, ...filter }, { signal }).then((c) => c.count),
   });
   const change = useAct();
   if (change.data)

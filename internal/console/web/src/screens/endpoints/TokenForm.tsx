@@ -1,7 +1,7 @@
 import { Button, Checkbox, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Schemas, send } from '../../api/client';
+import { Failure, type Schemas, send } from '../../api/client';
 import type { AgentEndpoint } from '../../api/happenings';
 import { Code } from '../../parts/Json';
 import { ErrorCard } from '../../parts/states';
@@ -13,6 +13,15 @@ const headers = [
   { value: 'X-API-Key', label: 'X-API-Key' },
 ];
 
+// sameOrigin says whether two addresses belong to one stored endpoint.
+function sameOrigin(a: string, b: string | undefined): boolean {
+  try {
+    return b !== undefined && new URL(a).origin === new URL(b).origin;
+  } catch {
+    return false;
+  }
+}
+
 // TokenForm enters an agent's endpoint and its token. What was held for the want
 // of it goes on.
 export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: () => void }) {
@@ -23,15 +32,25 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
   const [transport, setTransport] = useState(had.transport ?? 'http');
   const [token, setToken] = useState('');
   const [sign, setSign] = useState(false);
+  const [version, setVersion] = useState(had.updated_at);
   const put = useMutation({
     mutationFn: () =>
-      send<Schemas['StoredToken']>('PUT', `/agent-tokens/${encodeURIComponent(agent)}`, {
-        url,
-        header,
-        transport,
-        sign,
-        token: token || undefined,
-      }),
+      send<Schemas['StoredToken']>(
+        'PUT',
+        `/agent-tokens/${encodeURIComponent(agent)}`,
+        {
+          url,
+          header,
+          transport,
+          sign,
+          token: token || undefined,
+        },
+        { match: sameOrigin(url, had.url) ? version : undefined },
+      ),
+    // What somebody else stored is shown; who then saves again means to replace it.
+    onError: (err) => {
+      if (err instanceof Failure && err.problem.code === 'precondition') setVersion((err.problem.current as AgentEndpoint).updated_at);
+    },
     onSuccess: (stored) => {
       if (!stored.signing_secret) close();
     },

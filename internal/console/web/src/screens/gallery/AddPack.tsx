@@ -22,7 +22,7 @@ export default function AddPack({ id }: { id: string }) {
   const [text, setText] = useState('');
   const own = useQuery({
     queryKey: ['plan', text],
-    queryFn: ({ signal }) => send<Plan>('POST', '/packs/plan', { file: text }, signal),
+    queryFn: ({ signal }) => send<Plan>('POST', '/packs/plan', { file: text }, { signal }),
     enabled: id === file && text.trim() !== '',
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
@@ -94,7 +94,7 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
   const may = can(me, 'servers:write');
   const plan = useQuery({
     queryKey: ['plan', ask],
-    queryFn: ({ signal }) => send<Plan>('POST', '/packs/plan', JSON.parse(ask), signal),
+    queryFn: ({ signal }) => send<Plan>('POST', '/packs/plan', JSON.parse(ask), { signal }),
     placeholderData: keepPreviousData,
     enabled: may,
     gcTime: 0,

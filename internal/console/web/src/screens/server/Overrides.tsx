@@ -1,10 +1,11 @@
 import { Button, Checkbox, Switch, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Schemas, type ServerDetail, send } from '../../api/client';
+import type { Schemas, Server, ServerDetail } from '../../api/client';
 import { useMe } from '../../api/data';
 import { can } from '../../app/may';
 import { Panel, Scroll } from '../../parts/bits';
+import { useEdits, useSave } from '../../parts/Conflict';
 import { matches } from '../../parts/search';
 import { ErrorCard } from '../../parts/states';
 
@@ -17,16 +18,20 @@ const most = 200;
 export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
   const cache = useQueryClient();
   const admin = can(useMe().data, 'admin');
-  const [all, setAll] = useState<All>(s.overrides ?? {});
+  const form = useEdits<Server, All>(s, overridesOf);
+  const all = form.fields;
   const [q, setQ] = useState('');
   const own = [...new Set([...(s.tools ?? []).filter((t) => !renamed(s.overrides, t)), ...Object.keys(s.overrides ?? {})])].sort();
   const shown = own.filter((n) => matches(q, n, all[n]?.name)).slice(0, most);
-  const same = JSON.stringify(clean(all)) === JSON.stringify(clean(s.overrides ?? {}));
-  const save = useMutation({
-    mutationFn: () => send('PATCH', `/servers/${s.id}`, { overrides: clean(all) }),
-    onSuccess: () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]),
+  const same = JSON.stringify(clean(all)) === JSON.stringify(form.stored);
+  const saving = useSave({
+    of: form,
+    fieldsOf: overridesOf,
+    request: () => ['PATCH', `/servers/${s.id}`],
+    bodyOf: (fields) => ({ overrides: clean(fields) }),
+    done: () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]),
   });
-  const set = (name: string, part: Partial<All[string]>) => setAll({ ...all, [name]: { ...all[name], ...part } });
+  const set = (name: string, part: Partial<All[string]>) => form.edit({ [name]: { ...all[name], ...part } });
   if (own.length === 0) return null;
   return (
     <Panel
@@ -80,20 +85,23 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
       </Scroll>
       {may && (
         <div className="pad acts" style={{ borderTop: '1px solid var(--line-soft)' }}>
-          <Button variant="default" disabled={same} loading={save.isPending} onClick={() => save.mutate()}>
+          <Button variant="default" disabled={same} loading={saving.busy} onClick={saving.save}>
             Save how they are shown
           </Button>
           {own.length > shown.length && <span className="small soft">{own.length - shown.length} more: find them by name.</span>}
         </div>
       )}
-      {save.error && (
+      {saving.error !== null && (
         <div className="pad">
-          <ErrorCard error={save.error} />
+          <ErrorCard error={saving.error} />
         </div>
       )}
+      {saving.dialog}
     </Panel>
   );
 }
+
+const overridesOf = (s: Server): All => clean(s.overrides ?? {});
 
 // renamed says that a name is what another tool is shown as.
 const renamed = (all: All | undefined, name: string) => Object.values(all ?? {}).some((o) => o.name === name);

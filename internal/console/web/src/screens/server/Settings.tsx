@@ -4,8 +4,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
-import { type Schemas, type ServerDetail, send } from '../../api/client';
+import { type Schemas, type Server, type ServerDetail, send } from '../../api/client';
 import { Ago, Copy, Panel } from '../../parts/bits';
+import { useEdits, useSave } from '../../parts/Conflict';
 import { joinCommand, parseEnv, splitCommand } from '../../parts/command';
 import { authOf, type Draft, kept, lacks, lines, parseHeaders } from '../../parts/connection';
 import { home } from '../../parts/doors';
@@ -26,8 +27,8 @@ export function Settings({ s, writes }: { s: ServerDetail; writes: boolean }) {
       <Facts s={s} />
       {s.mode === 'bring-your-own' && (
         <>
-          <Change key={s.updated_at} s={s} may={writes} />
-          <OverrideRows key={`${s.updated_at} tools`} s={s} may={writes} />
+          <Change key={s.id} s={s} may={writes} />
+          <OverrideRows key={`${s.id} tools`} s={s} may={writes} />
         </>
       )}
       {s.mode === 'auto-generated' && (
@@ -86,61 +87,97 @@ function Facts({ s }: { s: ServerDetail }) {
   );
 }
 
-const draftOf = (s: ServerDetail): Draft => ({ ...((s.auth as Draft | undefined) ?? { type: 'none' }) });
+const draftOf = (s: Server): Draft => ({ ...((s.auth as Draft | undefined) ?? { type: 'none' }) });
+
+// fieldsOf is a server as it stands in the fields of the form.
+const fieldsOf = (s: Server) => ({
+  title: s.title ?? '',
+  isPrivate: s.private ?? false,
+  url: s.url ?? '',
+  transport: s.transport ?? 'http',
+  line: joinCommand(s.command ?? []),
+  cwd: s.cwd ?? '',
+  env: lines(s.env),
+  headers: lines(s.headers, ': '),
+  auth: draftOf(s),
+  credentials: s.credentials || 'shared',
+  isolation: s.isolation || 'shared',
+  home: (s.home === 'one' ? 'one' : 'each') as 'each' | 'one',
+  sessions: s.max_sessions ?? 0,
+  timeout: (s.timeout_ms ?? 0) / 1000,
+});
+type Fields = ReturnType<typeof fieldsOf>;
+
+const labels: Record<string, string> = {
+  title: 'Title',
+  isPrivate: 'Only its owner sees it',
+  url: 'URL',
+  transport: 'Transport',
+  line: 'Command',
+  cwd: 'Working directory',
+  env: 'Environment',
+  headers: 'Headers',
+  auth: 'Credentials',
+  credentials: 'Calls are made with',
+  isolation: 'A connection is shared by',
+  home: 'Of several replicas it runs on',
+  sessions: 'At a time',
+  timeout: 'Seconds that a call may take',
+};
+
+// patchOf is what the fields change of a server.
+function patchOf(f: Fields, s: Server): Patch {
+  const command = s.transport === 'stdio';
+  const was = fieldsOf(s);
+  const patch: Patch = {};
+  if (f.title !== was.title) patch.title = f.title;
+  if (f.isPrivate !== was.isPrivate) patch.private = f.isPrivate;
+  if (!command && f.url !== was.url) patch.url = f.url;
+  if (!command && f.transport !== was.transport) patch.transport = f.transport;
+  if (command && f.line !== was.line) patch.command = splitCommand(f.line).words;
+  if (command && f.cwd !== was.cwd) patch.cwd = f.cwd;
+  if (command && f.env !== was.env) patch.env = parseEnv(f.env).env;
+  if (!command && f.headers !== was.headers) patch.headers = parseHeaders(f.headers).headers;
+  if (!command && JSON.stringify(authOf(f.auth)) !== JSON.stringify(authOf(was.auth))) patch.auth = authOf(f.auth);
+  if (f.credentials !== was.credentials) patch.credentials = f.credentials;
+  if (f.isolation !== was.isolation) patch.isolation = f.isolation;
+  if (command && f.home !== was.home) patch.home = f.home;
+  if (f.sessions !== was.sessions) patch.max_sessions = f.sessions;
+  if (f.timeout !== was.timeout) patch.timeout_ms = Math.round(f.timeout * 1000);
+  return patch;
+}
 
 function Change({ s, may }: { s: ServerDetail; may: boolean }) {
   const cache = useQueryClient();
   const command = s.transport === 'stdio';
-  const [title, setTitle] = useState(s.title ?? '');
-  const [isPrivate, setPrivate] = useState(s.private ?? false);
-  const [url, setURL] = useState(s.url ?? '');
-  const [transport, setTransport] = useState(s.transport ?? 'http');
-  const [line, setLine] = useState(joinCommand(s.command ?? []));
-  const [cwd, setCwd] = useState(s.cwd ?? '');
-  const [env, setEnv] = useState(lines(s.env));
-  const [headers, setHeaders] = useState(lines(s.headers, ': '));
-  const [auth, setAuth] = useState<Draft>(draftOf(s));
-  const [credentials, setCredentials] = useState(s.credentials || 'shared');
-  const [isolation, setIsolation] = useState(s.isolation || 'shared');
-  const [home, setHome] = useState<'each' | 'one'>(s.home === 'one' ? 'one' : 'each');
-  const [sessions, setSessions] = useState(s.max_sessions ?? 0);
-  const [timeout, setTimeout] = useState((s.timeout_ms ?? 0) / 1000);
+  const form = useEdits<Server, Fields>(s, fieldsOf);
   const [agreed, setAgreed] = useState(false);
+  const { edit } = form;
+  const { title, isPrivate, url, transport, line, cwd, env, headers, auth, credentials, isolation, home, sessions, timeout } = form.fields;
 
   const split = splitCommand(line);
   const vars = parseEnv(env);
   const heads = parseHeaders(headers);
-  const patch: Patch = {};
-  if (title !== (s.title ?? '')) patch.title = title;
-  if (isPrivate !== (s.private ?? false)) patch.private = isPrivate;
-  if (!command && url !== (s.url ?? '')) patch.url = url;
-  if (!command && transport !== (s.transport ?? 'http')) patch.transport = transport;
-  if (command && line !== joinCommand(s.command ?? [])) patch.command = split.words;
-  if (command && cwd !== (s.cwd ?? '')) patch.cwd = cwd;
-  if (command && env !== lines(s.env)) patch.env = vars.env;
-  if (!command && headers !== lines(s.headers, ': ')) patch.headers = heads.headers;
-  if (!command && JSON.stringify(authOf(auth)) !== JSON.stringify(authOf(draftOf(s)))) patch.auth = authOf(auth);
-  if (credentials !== (s.credentials || 'shared')) patch.credentials = credentials;
-  if (isolation !== (s.isolation || 'shared')) patch.isolation = isolation;
-  if (command && home !== (s.home || 'each')) patch.home = home;
-  if (sessions !== (s.max_sessions ?? 0)) patch.max_sessions = sessions;
-  if (timeout * 1000 !== (s.timeout_ms ?? 0)) patch.timeout_ms = Math.round(timeout * 1000);
-
+  const patch = patchOf(form.fields, form.base);
   const runs = patch.command !== undefined || patch.env !== undefined || patch.cwd !== undefined;
   const problem = split.problem || vars.problem || heads.problem || (patch.auth ? lacks(auth) : '');
-  const save = useMutation({
-    mutationFn: () => send('PATCH', `/servers/${s.id}`, patch),
-    onSuccess: () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]),
+  const saving = useSave({
+    of: form,
+    fieldsOf,
+    request: () => ['PATCH', `/servers/${s.id}`],
+    bodyOf: patchOf,
+    done: () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]),
+    labels,
   });
   const mono = { input: { fontFamily: 'var(--mono)' } };
-  const lock = !may || save.isPending;
+  const lock = !may || saving.busy;
   return (
     <form
       className="stack"
       style={{ gap: '1.125rem' }}
       onSubmit={(e) => {
         e.preventDefault();
-        save.mutate();
+        saving.save();
       }}
     >
       <div className="columns">
@@ -155,7 +192,7 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
                   disabled={lock}
                   styles={mono}
                   onChange={(e) => {
-                    setLine(e.currentTarget.value);
+                    edit({ line: e.currentTarget.value });
                     setAgreed(false);
                   }}
                 />
@@ -165,7 +202,7 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
                   disabled={lock}
                   styles={mono}
                   onChange={(e) => {
-                    setCwd(e.currentTarget.value);
+                    edit({ cwd: e.currentTarget.value });
                     setAgreed(false);
                   }}
                 />
@@ -180,7 +217,7 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
                   disabled={lock}
                   styles={mono}
                   onChange={(e) => {
-                    setEnv(e.currentTarget.value);
+                    edit({ env: e.currentTarget.value });
                     setAgreed(false);
                   }}
                 />
@@ -188,7 +225,13 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
               </>
             ) : (
               <>
-                <TextInput label="URL" value={url} disabled={lock} styles={mono} onChange={(e) => setURL(e.currentTarget.value.trim())} />
+                <TextInput
+                  label="URL"
+                  value={url}
+                  disabled={lock}
+                  styles={mono}
+                  onChange={(e) => edit({ url: e.currentTarget.value.trim() })}
+                />
                 <NativeSelect
                   label="Transport"
                   value={transport}
@@ -197,9 +240,9 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
                     { value: 'http', label: 'Streamable HTTP' },
                     { value: 'sse', label: 'HTTP+SSE of 2024-11-05' },
                   ]}
-                  onChange={(e) => setTransport(e.currentTarget.value as typeof transport)}
+                  onChange={(e) => edit({ transport: e.currentTarget.value as typeof transport })}
                 />
-                <AuthFields draft={auth} change={setAuth} disabled={lock} />
+                <AuthFields draft={auth} change={(auth) => edit({ auth })} disabled={lock} />
                 <Textarea
                   label="Headers"
                   description={`Name: value, a line each, sent with every request. ${kept} keeps the value that is stored.`}
@@ -210,7 +253,7 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
                   error={heads.problem}
                   disabled={lock}
                   styles={mono}
-                  onChange={(e) => setHeaders(e.currentTarget.value)}
+                  onChange={(e) => edit({ headers: e.currentTarget.value })}
                 />
               </>
             )}
@@ -218,12 +261,18 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
         </Panel>
         <Panel title="How it is used" pad>
           <div className="stack">
-            <TextInput label="Title" value={title} placeholder={s.id} disabled={lock} onChange={(e) => setTitle(e.currentTarget.value)} />
+            <TextInput
+              label="Title"
+              value={title}
+              placeholder={s.id}
+              disabled={lock}
+              onChange={(e) => edit({ title: e.currentTarget.value })}
+            />
             <Checkbox
               label="Only its owner sees it"
               checked={isPrivate}
               disabled={lock}
-              onChange={(e) => setPrivate(e.currentTarget.checked)}
+              onChange={(e) => edit({ isPrivate: e.currentTarget.checked })}
             />
             {!command && (
               <NativeSelect
@@ -234,7 +283,7 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
                   { value: 'shared', label: 'the server’s own credentials' },
                   { value: 'per-user', label: 'the credentials of each user' },
                 ]}
-                onChange={(e) => setCredentials(e.currentTarget.value as typeof credentials)}
+                onChange={(e) => edit({ credentials: e.currentTarget.value as typeof credentials })}
               />
             )}
             <NativeSelect
@@ -246,7 +295,7 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
                 { value: 'session', label: 'nobody: one for each client' },
                 { value: 'user', label: 'one party: one for each key' },
               ]}
-              onChange={(e) => setIsolation(e.currentTarget.value as typeof isolation)}
+              onChange={(e) => edit({ isolation: e.currentTarget.value as typeof isolation })}
             />
             {command && (
               <NativeSelect
@@ -257,7 +306,7 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
                   { value: 'each', label: 'each that is asked for it' },
                   { value: 'one', label: 'one, for all of them' },
                 ]}
-                onChange={(e) => setHome(e.currentTarget.value as typeof home)}
+                onChange={(e) => edit({ home: e.currentTarget.value as typeof home })}
               />
             )}
             <NumberInput
@@ -268,7 +317,7 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
               hideControls
               disabled={lock}
               value={sessions}
-              onChange={(v) => setSessions(Number(v) || 0)}
+              onChange={(v) => edit({ sessions: Number(v) || 0 })}
             />
             <NumberInput
               label="Seconds that a call may take"
@@ -278,14 +327,14 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
               hideControls
               disabled={lock}
               value={timeout}
-              onChange={(v) => setTimeout(Number(v) || 0)}
+              onChange={(v) => edit({ timeout: Number(v) || 0 })}
             />
           </div>
         </Panel>
       </div>
       {may && (
         <div className="acts">
-          <Button type="submit" loading={save.isPending} disabled={Object.keys(patch).length === 0 || !!problem || (runs && !agreed)}>
+          <Button type="submit" loading={saving.busy} disabled={Object.keys(patch).length === 0 || !!problem || (runs && !agreed)}>
             Save
           </Button>
           <span className="small soft">
@@ -293,7 +342,8 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
           </span>
         </div>
       )}
-      {save.error && <ErrorCard error={save.error} />}
+      {saving.error !== null && <ErrorCard error={saving.error} />}
+      {saving.dialog}
     </form>
   );
 }

@@ -6,28 +6,24 @@ import { get, type Schemas, send } from '../../api/client';
 import { useMe } from '../../api/data';
 import { can } from '../../app/may';
 import { Panel, Scroll } from '../../parts/bits';
+import { useEdits, useSave } from '../../parts/Conflict';
 import { count } from '../../parts/format';
 import { ErrorCard, Shown } from '../../parts/states';
 
-type Policy = Schemas['LimitPolicy'];
+type Policy = Schemas['LimitState'];
 type Bounds = Schemas['Limits'];
 
 export function Limits() {
   const me = useMe().data;
   const policy = useQuery({ queryKey: ['limits'], queryFn: ({ signal }) => get<Policy>('/limits', signal) });
-  const [edit, setEdit] = useState<{ name: string; fresh: boolean; bounds: Bounds } | null>(null);
+  const [edit, setEdit] = useState<{ name: string; fresh: boolean } | null>(null);
   const may = can(me, 'admin');
   return (
     <Panel
       title="Tiers, and limits of tools"
       acts={
         may && (
-          <Button
-            size="compact-sm"
-            variant="default"
-            leftSection={<Plus size={13} />}
-            onClick={() => setEdit({ name: '', fresh: true, bounds: {} })}
-          >
+          <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setEdit({ name: '', fresh: true })}>
             Add
           </Button>
         )
@@ -61,7 +57,7 @@ export function Limits() {
                     <td className="wide soft">{l.over_limit === 'queue' ? 'wait' : 'refuse'}</td>
                     <td className="right">
                       {may && (
-                        <Button size="compact-xs" variant="subtle" onClick={() => setEdit({ name, fresh: false, bounds: l })}>
+                        <Button size="compact-xs" variant="subtle" onClick={() => setEdit({ name, fresh: false })}>
                           Change
                         </Button>
                       )}
@@ -74,20 +70,28 @@ export function Limits() {
         )}
       </Shown>
       <Modal opened={edit !== null} onClose={() => setEdit(null)} title={edit?.fresh ? 'Add a limit' : edit?.name}>
-        {edit && <Edit {...edit} close={() => setEdit(null)} />}
+        {edit && policy.data && <Edit key={edit.name} {...edit} policy={policy.data} close={() => setEdit(null)} />}
       </Modal>
     </Panel>
   );
 }
 
-function Edit({ name: before, fresh, bounds, close }: { name: string; fresh: boolean; bounds: Bounds; close: () => void }) {
+function Edit({ name: before, fresh, policy, close }: { name: string; fresh: boolean; policy: Policy; close: () => void }) {
   const cache = useQueryClient();
   const [name, setName] = useState(before);
-  const [l, setL] = useState(bounds);
+  const fieldsOf = (p: Policy): Bounds => ({ ...(p.tiers?.[before] ?? p.tools?.[before]) });
+  const form = useEdits(policy, fieldsOf);
+  const l = form.fields;
   const done = { onSuccess: close, onSettled: () => cache.invalidateQueries({ queryKey: ['limits'] }) };
-  const save = useMutation({
-    mutationFn: () => send('PATCH', '/limits', { [name.includes('/') ? 'tools' : 'tiers']: { [name]: l } }),
-    ...done,
+  const saving = useSave({
+    of: form,
+    fieldsOf,
+    request: () => ['PATCH', '/limits'],
+    bodyOf: (bounds) => ({ [name.includes('/') ? 'tools' : 'tiers']: { [name]: bounds } }),
+    done: () => {
+      close();
+      return cache.invalidateQueries({ queryKey: ['limits'] });
+    },
   });
   const remove = useMutation({ mutationFn: () => send('PATCH', '/limits', { remove: [before] }), ...done });
   const field = (key: 'per_second' | 'burst' | 'per_day' | 'concurrent', label: string) => (
@@ -96,7 +100,7 @@ function Edit({ name: before, fresh, bounds, close }: { name: string; fresh: boo
       min={0}
       hideControls
       value={l[key] ?? ''}
-      onChange={(v) => setL({ ...l, [key]: v === '' ? undefined : Number(v) })}
+      onChange={(v) => form.edit({ [key]: v === '' ? undefined : Number(v) })}
     />
   );
   return (
@@ -104,7 +108,7 @@ function Edit({ name: before, fresh, bounds, close }: { name: string; fresh: boo
       className="stack"
       onSubmit={(e) => {
         e.preventDefault();
-        save.mutate();
+        saving.save();
       }}
     >
       {fresh && <TextInput label="Tier, or server/tool" value={name} data-autofocus onChange={(e) => setName(e.currentTarget.value)} />}
@@ -119,11 +123,12 @@ function Edit({ name: before, fresh, bounds, close }: { name: string; fresh: boo
           { value: 'reject', label: 'is refused' },
           { value: 'queue', label: 'waits for its turn' },
         ]}
-        onChange={(e) => setL({ ...l, over_limit: e.currentTarget.value as Bounds['over_limit'] })}
+        onChange={(e) => form.edit({ over_limit: e.currentTarget.value as Bounds['over_limit'] })}
       />
-      {(save.error ?? remove.error) && <ErrorCard error={save.error ?? remove.error} />}
+      {(saving.error ?? remove.error) ? <ErrorCard error={saving.error ?? remove.error} /> : null}
+      {saving.dialog}
       <div className="acts">
-        <Button type="submit" disabled={!name} loading={save.isPending}>
+        <Button type="submit" disabled={!name} loading={saving.busy}>
           Save
         </Button>
         {!fresh && (

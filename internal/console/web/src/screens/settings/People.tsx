@@ -16,7 +16,7 @@ export function People() {
   const me = useMe().data;
   const cache = useQueryClient();
   const users = useQuery({ queryKey: ['users'], queryFn: ({ signal }) => get<Page<User>>('/users', signal), select: (p) => p.items });
-  const limits = useQuery({ queryKey: ['limits'], queryFn: ({ signal }) => get<Schemas['LimitPolicy']>('/limits', signal) });
+  const limits = useQuery({ queryKey: ['limits'], queryFn: ({ signal }) => get<Schemas['LimitState']>('/limits', signal) });
   const [name, setName] = useState('');
   const [role, setRole] = useState('viewer');
   const [link, setLink] = useState<Link | null>(null);

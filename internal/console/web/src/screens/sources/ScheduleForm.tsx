@@ -1,19 +1,29 @@
 import { Button, Textarea, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
 import { send } from '../../api/client';
 import type { Schedule } from '../../api/happenings';
+import { useEdits, useSave } from '../../parts/Conflict';
 import { Known } from '../../parts/Known';
 import { ErrorCard } from '../../parts/states';
 import { asJSON } from '../../parts/typed';
 import { isName, nameRule } from './styles';
 import { Times } from './Times';
 
-type Body = Pick<Schedule, 'name' | 'cron' | 'timezone' | 'type' | 'agent' | 'disabled'> & { data?: unknown };
+type Body = Pick<Schedule, 'name' | 'cron' | 'timezone' | 'type' | 'agent' | 'disabled' | 'updated_at'> & { data?: unknown };
 
-export const put = ({ name, cron, timezone, type, agent, disabled, data }: Body) =>
-  send<Schedule>('PUT', `/schedules/${name}`, { cron, timezone, type, agent, disabled, data });
+// put replaces a schedule that was read.
+export const put = ({ name, cron, timezone, type, agent, disabled, data, updated_at }: Body) =>
+  send<Schedule>('PUT', `/schedules/${name}`, { cron, timezone, type, agent, disabled, data }, { match: updated_at });
+
+const fieldsOf = (s: Partial<Schedule>) => ({
+  name: s.name ?? '',
+  cron: s.cron ?? '@daily',
+  timezone: s.timezone ?? '',
+  type: s.type ?? '',
+  agent: s.agent ?? '',
+  data: s.data === undefined ? '' : JSON.stringify(s.data, null, 2),
+});
 
 const usual = ['@hourly', '@daily', '0 9 * * mon-fri', '*/15 * * * *', '0 3 1 * *'];
 
@@ -21,18 +31,27 @@ const usual = ['@hourly', '@daily', '0 9 * * mon-fri', '*/15 * * * *', '0 3 1 * 
 // is written.
 export function ScheduleForm({ had, close }: { had: Schedule | undefined; close: () => void }) {
   const cache = useQueryClient();
-  const [name, setName] = useState(had?.name ?? '');
-  const [cron, setCron] = useState(had?.cron ?? '@daily');
-  const [timezone, setTimezone] = useState(had?.timezone ?? '');
-  const [type, setType] = useState(had?.type ?? '');
-  const [agent, setAgent] = useState(had?.agent ?? '');
-  const [data, setData] = useState(had?.data === undefined ? '' : JSON.stringify(had.data, null, 2));
+  const form = useEdits<Partial<Schedule>, ReturnType<typeof fieldsOf>>(had ?? {}, fieldsOf);
+  const { edit } = form;
+  const { name, cron, timezone, type, agent, data } = form.fields;
   const [asked] = useDebouncedValue({ cron, timezone }, 300);
   const parsed = asJSON(data);
-  const save = useMutation({
-    mutationFn: () => put({ name, cron, timezone, type, agent, disabled: had?.disabled ?? false, data: parsed.value }),
-    onSuccess: close,
-    onSettled: () => cache.invalidateQueries({ queryKey: ['schedules'] }),
+  const saving = useSave({
+    of: form,
+    fieldsOf,
+    request: () => ['PUT', `/schedules/${name}`],
+    bodyOf: ({ cron, timezone, type, agent, data }, stored) => ({
+      cron,
+      timezone,
+      type,
+      agent,
+      disabled: stored.disabled ?? false,
+      data: asJSON(data).value,
+    }),
+    done: () => {
+      close();
+      return cache.invalidateQueries({ queryKey: ['schedules'] });
+    },
   });
   const fits = isName(name) && cron.trim() !== '' && type !== '' && !parsed.problem;
   return (
@@ -40,7 +59,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
       className="stack"
       onSubmit={(e) => {
         e.preventDefault();
-        if (fits) save.mutate();
+        if (fits) saving.save();
       }}
     >
       <div className="row" style={{ alignItems: 'flex-start' }}>
@@ -54,7 +73,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
           data-autofocus
           value={name}
           error={name && !isName(name) ? nameRule : undefined}
-          onChange={(e) => setName(e.currentTarget.value)}
+          onChange={(e) => edit({ name: e.currentTarget.value })}
         />
         <TextInput
           className="grow"
@@ -63,14 +82,14 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
           placeholder="report.due"
           required
           value={type}
-          onChange={(e) => setType(e.currentTarget.value)}
+          onChange={(e) => edit({ type: e.currentTarget.value })}
         />
         <TextInput
           className="grow"
           style={{ minWidth: '9rem' }}
           label="Agent"
           value={agent}
-          onChange={(e) => setAgent(e.currentTarget.value)}
+          onChange={(e) => edit({ agent: e.currentTarget.value })}
         />
       </div>
       <div className="row" style={{ alignItems: 'flex-start' }}>
@@ -81,7 +100,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
           description="Minute, hour, day, month, weekday."
           required
           value={cron}
-          change={setCron}
+          change={(cron) => edit({ cron })}
           known={usual}
         />
         <Known
@@ -91,7 +110,7 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
           description="UTC where it is not said."
           placeholder="UTC"
           value={timezone}
-          change={setTimezone}
+          change={(timezone) => edit({ timezone })}
           known={[Intl.DateTimeFormat().resolvedOptions().timeZone]}
         />
       </div>
@@ -106,12 +125,13 @@ export function ScheduleForm({ had, close }: { had: Schedule | undefined; close:
           spellCheck={false}
           value={data}
           error={parsed.problem}
-          onChange={(e) => setData(e.currentTarget.value)}
+          onChange={(e) => edit({ data: e.currentTarget.value })}
         />
       </div>
-      {save.error && <ErrorCard error={save.error} />}
+      {saving.error !== null && <ErrorCard error={saving.error} />}
+      {saving.dialog}
       <div className="acts">
-        <Button type="submit" disabled={!fits} loading={save.isPending}>
+        <Button type="submit" disabled={!fits} loading={saving.busy}>
           {had ? 'Keep the changes' : 'Add it'}
         </Button>
       </div>

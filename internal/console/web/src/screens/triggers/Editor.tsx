@@ -1,12 +1,13 @@
 import { Button, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { Failure, send } from '../../api/client';
+import { Failure } from '../../api/client';
 import type { Trigger } from '../../api/happenings';
 import { Panel } from '../../parts/bits';
+import { useEdits, useSave } from '../../parts/Conflict';
 import { ErrorCard } from '../../parts/states';
-import { bodyOf, type Draft, placed, ready, type Wrong, wrongIn } from '../../parts/trigger';
+import { bodyOf, type Draft, draftOf, placed, ready, type Wrong, wrongIn } from '../../parts/trigger';
 import { ActionFields } from './ActionFields';
 import { MatchFields } from './MatchFields';
 import { Preview } from './Preview';
@@ -20,23 +21,26 @@ export interface Fields {
 
 // Editor makes a trigger, or changes the one of a name. While somebody writes, it
 // is tried with an event, and what is wrong stands beside its field.
-export function Editor({ had, name, fixed = false }: { had: Draft; name?: string; fixed?: boolean }) {
+export function Editor({ had, of, fixed = false }: { had: Draft; of?: Trigger; fixed?: boolean }) {
   const cache = useQueryClient();
   const [, navigate] = useLocation();
-  const [draft, setDraft] = useState(had);
+  const name = of?.name;
+  const fieldsOf = (t: Partial<Trigger>): Draft => (of ? draftOf(t) : had);
+  const form = useEdits<Partial<Trigger>, Draft>(of ?? {}, fieldsOf);
+  const draft = form.fields;
   const [tried, setTried] = useState<Tried>({ event: '', source: '', type: '', agent: '', data: '{\n  "name": "Ann"\n}' });
   const trial = useTrial(draft, tried, !fixed);
-  const save = useMutation({
-    mutationFn: () =>
-      name === undefined
-        ? send<Trigger>('POST', '/triggers', { name: draft.name, ...bodyOf(draft) })
-        : send<Trigger>('PATCH', `/triggers/${name}`, bodyOf(draft)),
-    onSuccess: async (t) => {
+  const saving = useSave({
+    of: form,
+    fieldsOf,
+    request: () => (name === undefined ? ['POST', '/triggers'] : ['PATCH', `/triggers/${name}`]),
+    bodyOf: (fields) => (name === undefined ? { name: fields.name, ...bodyOf(fields) } : bodyOf(fields)),
+    done: async (t) => {
       await cache.invalidateQueries({ queryKey: ['triggers'] });
       navigate(`/triggers/${t.name}`);
     },
   });
-  const refused = save.error ?? trial.error;
+  const refused = saving.error ?? trial.error;
   const wrong: Wrong = {
     ...(refused instanceof Failure && refused.problem.code === 'invalid' ? placed(refused.message) : {}),
     ...wrongIn(draft),
@@ -45,18 +49,19 @@ export function Editor({ had, name, fixed = false }: { had: Draft; name?: string
     draft,
     wrong,
     change: (c) => {
-      save.reset();
-      setDraft((now) => ({ ...now, ...c }));
+      saving.clear();
+      form.edit(c);
     },
   };
-  const unplaced = save.error && (!(save.error instanceof Failure) || save.error.problem.code !== 'invalid' || wrong.other !== undefined);
+  const unplaced =
+    saving.error && (!(saving.error instanceof Failure) || saving.error.problem.code !== 'invalid' || wrong.other !== undefined);
   return (
     <form
       className="columns wide-left"
       aria-label="Trigger"
       onSubmit={(e) => {
         e.preventDefault();
-        if (!fixed) save.mutate();
+        if (!fixed) saving.save();
       }}
     >
       <fieldset className="bare" disabled={fixed}>
@@ -89,10 +94,11 @@ export function Editor({ had, name, fixed = false }: { had: Draft; name?: string
           )}
           <MatchFields {...fields} />
           <ActionFields {...fields} data={trial.sample} />
-          {unplaced && <ErrorCard error={save.error} />}
+          {unplaced ? <ErrorCard error={saving.error} /> : null}
+          {saving.dialog}
           {!fixed && (
             <div className="acts">
-              <Button type="submit" disabled={!ready(draft) || draft.name === ''} loading={save.isPending}>
+              <Button type="submit" disabled={!ready(draft) || draft.name === ''} loading={saving.busy}>
                 {name === undefined ? 'Add it' : 'Keep the changes'}
               </Button>
               {!ready(draft) && <span className="small soft">It needs a tool, and where that is.</span>}

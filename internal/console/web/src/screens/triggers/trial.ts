@@ -38,7 +38,7 @@ export function useTrial(draft: Draft, tried: Tried, enabled: boolean) {
   );
   const trial = useQuery({
     queryKey: ['trial', asked],
-    queryFn: ({ signal }) => send<Trial>('POST', '/triggers/test', JSON.parse(asked), signal),
+    queryFn: ({ signal }) => send<Trial>('POST', '/triggers/test', JSON.parse(asked), { signal }),
     enabled: enabled && ready(draft) && !data.problem,
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,

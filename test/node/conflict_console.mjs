@@ -1,0 +1,105 @@
+// Two admins who change the same things at the same time: one in the browser, the other
+// by the API with a key.
+// node conflict_console.mjs LINK URL-OF-THE-INSTANCE KEY
+import assert from 'node:assert/strict';
+import { accessible, open, signIn } from './browser.mjs';
+
+const [link, instance, key] = process.argv.slice(2);
+const origin = new URL(link).origin;
+const { browser, page, faults } = await open();
+page.setDefaultTimeout(90_000);
+const begun = Date.now();
+const step = (name) => console.log(`${((Date.now() - begun) / 1000).toFixed(0).padStart(4)} s  ${name}`);
+const button = (name) => page.getByRole('button', { name, exact: true });
+const field = (name) => page.getByLabel(name, { exact: true });
+const dialog = page.getByRole('dialog', { name: 'It was changed meanwhile' });
+
+// api is the other admin.
+async function api(method, path, body) {
+  const res = await fetch(`${instance}/api/v1${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  assert.ok(res.ok, `${method} ${path}: ${res.status} ${await res.clone().text()}`);
+  return res.json();
+}
+
+// saved presses a button and gives the status of the change.
+async function saved(press, path) {
+  const [res] = await Promise.all([
+    page.waitForResponse((r) => r.url().endsWith(path) && ['PATCH', 'PUT'].includes(r.request().method())),
+    press.click(),
+  ]);
+  return { status: res.status(), match: await res.request().headerValue('if-match') };
+}
+
+const row = (name) => dialog.getByRole('row').filter({ has: page.getByRole('cell', { name, exact: true }) });
+const cells = async (name) => (await row(name).getByRole('cell').allInnerTexts()).slice(1, 3);
+
+try {
+  await signIn(page, link);
+  await page.goto(`${origin}/servers/notes?tab=settings`);
+
+  step('what is typed survives that a neighbouring control is saved');
+  await field('Title').fill('Mine');
+  const views = page.getByRole('switch', { name: 'Draw what its tools answer' });
+  const read = page.waitForResponse(async (r) => r.url().endsWith('/api/v1/servers/notes') && r.request().method() === 'GET' && (await r.json()).views === 'off');
+  await views.click();
+  await read;
+  await page.locator('input[role=switch]:not(:checked):not(:disabled)').first().waitFor();
+  assert.equal(await field('Title').inputValue(), 'Mine', 'what was typed is gone');
+  const first = await saved(button('Save'), '/servers/notes');
+  assert.equal(first.status, 200, 'a change of one’s own stands in the way');
+  assert.match(first.match, /^"\d{4}-/, 'the form names the version that it changes');
+  assert.deepEqual([(await api('GET', '/servers/notes')).title, (await api('GET', '/servers/notes')).views], ['Mine', 'off']);
+
+  step('both change the title: both sides are shown, and merging keeps ours');
+  await field('Title').fill('Ours');
+  await api('PATCH', '/servers/notes', { title: 'Theirs', timeout_ms: 7000 });
+  assert.equal((await saved(button('Save'), '/servers/notes')).status, 412);
+  await dialog.waitFor();
+  await accessible(page, 'conflict');
+  assert.deepEqual(await cells('Title'), ['Ours', 'Theirs']);
+  assert.deepEqual(await cells('Seconds that a call may take'), ['not changed', '7']);
+  assert.equal((await api('GET', '/servers/notes')).title, 'Theirs', 'something was stored before anybody was asked');
+  assert.equal((await saved(dialog.getByRole('button', { name: 'Merge' }), '/servers/notes')).status, 200);
+  await dialog.waitFor({ state: 'hidden' });
+  const merged = await api('GET', '/servers/notes');
+  assert.deepEqual([merged.title, merged.timeout_ms], ['Ours', 7000]);
+  assert.equal(await field('Seconds that a call may take').inputValue(), '7');
+
+  step('reloading takes theirs');
+  await field('Title').fill('Ours again');
+  await api('PATCH', '/servers/notes', { title: 'Theirs again' });
+  assert.equal((await saved(button('Save'), '/servers/notes')).status, 412);
+  await dialog.getByRole('button', { name: 'Back to the form' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+  assert.equal(await field('Title').inputValue(), 'Ours again', 'what was typed is gone');
+  assert.equal((await saved(button('Save'), '/servers/notes')).status, 412);
+  await dialog.getByRole('button', { name: 'Reload' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+  assert.equal(await field('Title').inputValue(), 'Theirs again');
+  assert.equal((await api('GET', '/servers/notes')).title, 'Theirs again');
+
+  step('a member who was taken out of a room stays out of it when the room is renamed');
+  const users = (await api('GET', '/users')).items;
+  const [ada, vera] = ['ada', 'vera'].map((name) => ({ user: users.find((u) => u.name === name).id }));
+  const room = await api('POST', '/workspaces', { name: 'Planning', members: [ada, vera] });
+  await page.goto(`${origin}/chat/${room.id}`);
+  await page.getByRole('button', { name: 'More about this room' }).click();
+  await page.getByRole('menuitem', { name: 'Settings' }).click();
+  await field('Name').fill('Plans');
+  await api('PATCH', `/workspaces/${room.id}`, { members: [ada] });
+  assert.equal((await saved(button('Save'), `/workspaces/${room.id}`)).status, 412);
+  await dialog.waitFor();
+  assert.equal((await cells('Name'))[0], 'Plans');
+  assert.equal((await saved(dialog.getByRole('button', { name: 'Merge' }), `/workspaces/${room.id}`)).status, 200);
+  await dialog.waitFor({ state: 'hidden' });
+  const after = await api('GET', `/workspaces/${room.id}`);
+  assert.deepEqual([after.name, after.members.map((m) => m.user)], ['Plans', [ada.user]]);
+
+  assert.deepEqual(faults.filter((f) => !/412/.test(f)), []);
+} finally {
+  await browser.close();
+}
