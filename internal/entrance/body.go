@@ -8,70 +8,70 @@ import (
 	"time"
 )
 
-// smallRead is from where on a reader's own memory is worth a system call.
-const smallRead = 1 << 10
+// smallReadSize is from where on a reader's own memory is worth a system call.
+const smallReadSize = 1 << 10
 
-// maxDrain is how much of a body that its handler did not want is read to keep
+// maxDrainBytes is how much of a body that its handler did not want is read to keep
 // the connection; drainFor is how long.
 const (
-	maxDrain = 256 << 10
-	drainFor = 10 * time.Second
+	maxDrainBytes = 256 << 10
+	drainTimeout = 10 * time.Second
 )
 
-// body is what a request brings along: the next left bytes of its connection.
-type body struct {
-	c      *conn
-	whole  bool // all of it was there with the head
+// requestBody is what a request brings along: the next left bytes of its connection.
+type requestBody struct {
+	conn      *serverConn
+	isBuffered  bool // all of it was there with the head
 	mu     sync.Mutex
-	left   int64
+	remaining   int64
 	err    error // what ended it before its end
 	closed bool
 }
 
 // Read gives what has come of the body.
-func (b *body) Read(p []byte) (int, error) {
+func (b *requestBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	return b.read(p)
+	return b.readLocked(p)
 }
 
-func (b *body) read(p []byte) (int, error) {
+func (b *requestBody) readLocked(p []byte) (int, error) {
 	switch {
-	case b.left == 0:
+	case b.remaining == 0:
 		return 0, io.EOF
 	case b.err != nil:
 		return 0, b.err
 	case len(p) == 0:
 		return 0, nil
 	}
-	c := b.c
-	p = p[:min(int64(len(p)), b.left)]
-	if c.r == c.w && len(p) < smallRead {
+	c := b.conn
+	p = p[:min(int64(len(p)), b.remaining)]
+	if c.r == c.w && len(p) < smallReadSize {
 		c.r, c.w = 0, 0
-		n, err := c.nc.Read(c.buf)
+		n, err := c.tcp.Read(c.buf)
 		c.w = n
 		if n == 0 {
-			return 0, b.fail(err)
+			return 0, b.recordError(err)
 		}
 	}
 	if c.r < c.w {
 		n := copy(p, c.buf[c.r:c.w])
 		c.r += n
-		b.left -= int64(n)
+		b.remaining -= int64(n)
 		return n, nil
 	}
-	n, err := c.nc.Read(p)
-	b.left -= int64(n)
+	n, err := c.tcp.Read(p)
+	b.remaining -= int64(n)
 	if n == 0 {
-		return 0, b.fail(err)
+		return 0, b.recordError(err)
 	}
 	return n, nil
 }
 
-func (b *body) fail(err error) error {
+func (b *requestBody) recordError(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
@@ -80,37 +80,37 @@ func (b *body) fail(err error) error {
 }
 
 // Close lets nobody read any more. What is unread is seen to with the answer.
-func (b *body) Close() error {
+func (b *requestBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
 	return nil
 }
 
-// drain reads what is left, if that is little, and says whether the connection
+// drainRest reads what is left, if that is little, and says whether the connection
 // can be used again. Many clients read no answer before they have sent all.
-func (b *body) drain() bool {
+func (b *requestBody) drainRest() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	if b.left == 0 {
+	if b.remaining == 0 {
 		return true
 	}
-	if b.left > maxDrain || b.err != nil {
+	if b.remaining > maxDrainBytes || b.err != nil {
 		return false
 	}
-	if n := min(b.left, int64(b.c.w-b.c.r)); n > 0 {
-		b.c.r += int(n)
-		b.left -= n
+	if n := min(b.remaining, int64(b.conn.w-b.conn.r)); n > 0 {
+		b.conn.r += int(n)
+		b.remaining -= n
 	}
-	if b.left == 0 {
+	if b.remaining == 0 {
 		return true
 	}
-	_ = b.c.nc.SetReadDeadline(time.Now().Add(drainFor))
+	_ = b.conn.tcp.SetReadDeadline(time.Now().Add(drainTimeout))
 	var sink [4 << 10]byte
-	for b.left > 0 && b.err == nil {
-		_, _ = b.read(sink[:])
+	for b.remaining > 0 && b.err == nil {
+		_, _ = b.readLocked(sink[:])
 	}
-	_ = b.c.nc.SetReadDeadline(time.Time{})
+	_ = b.conn.tcp.SetReadDeadline(time.Time{})
 	return b.err == nil
 }

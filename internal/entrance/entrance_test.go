@@ -19,9 +19,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
-// begun is a server on loopback behind an entrance. A handler that wants to know
+// testServer is a server on loopback behind an entrance. A handler that wants to know
 // who called it asks ours.
-type begun struct {
+type testServer struct {
 	*entrance.Server
 	addr string
 	log  *bytes.Buffer // to be read when the server has ended
@@ -32,13 +32,13 @@ func limits(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 }
 
-func start(t testing.TB, s *http.Server) *begun {
+func start(t testing.TB, s *http.Server) *testServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &begun{addr: l.Addr().String(), log: &bytes.Buffer{}, end: make(chan error, 1)}
+	b := &testServer{addr: l.Addr().String(), log: &bytes.Buffer{}, end: make(chan error, 1)}
 	b.Server = entrance.New(s, slog.New(slog.NewTextHandler(b.log, nil)))
 	go func() { b.end <- b.Serve(l) }()
 	t.Cleanup(func() {

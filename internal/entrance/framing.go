@@ -8,20 +8,20 @@ import (
 	"strconv"
 )
 
-// framing says where a request ends, by its head.
-type framing int
+// framingKind says where a request ends, by its head.
+type framingKind int
 
 const (
-	framingSized     framing = iota // Content-Length, or no body
+	framingSized     framingKind = iota // Content-Length, or no body
 	framingChunked                  // Transfer-Encoding: chunked
-	framingLast                     // net/http refuses this head: nothing behind it may be read as a request
+	framingInvalid                     // net/http refuses this head: nothing behind it may be read as a request
 	framingAmbiguous                // two readers could find different ends: refused before net/http sees it
 )
 
-// refusedRest takes the place of what follows the first bytes of a head that is
+// invalidHeadRest takes the place of what follows the first bytes of a head that is
 // refused. No request line has these bytes alone behind them, so net/http answers
 // 400 and closes the connection, when it is that request's turn.
-const refusedRest = "\r\n\r\n"
+const invalidHeadRest = "\r\n\r\n"
 
 const (
 	earlyBytes   = 4        // of a head go to net/http at once: they begin its time limit for heads
@@ -29,11 +29,11 @@ const (
 	headSlack    = 16 << 10 // net/http counts its own buffer to the limit of heads; beyond this it has refused
 )
 
-// framedPart is what the next byte of a connection belongs to.
-type framedPart int
+// framingPart is what the next byte of a connection belongs to.
+type framingPart int
 
 const (
-	partBetween framedPart = iota // requests
+	partBetweenRequests framingPart = iota // requests
 	partHead
 	partBody
 	partChunkLine
@@ -42,26 +42,26 @@ const (
 	partTrailer
 )
 
-// framedConn stands between a connection and net/http and refuses requests that
+// framingConn stands between a connection and net/http and refuses requests that
 // have both Content-Length and Transfer-Encoding, which net/http takes by dropping
 // the first. A proxy before us may have gone by the other one, and then the rest of
 // a body is a request that it never saw. To find the heads, it follows the bodies;
 // where it cannot tell where one ends, nothing behind it reaches net/http.
-type framedConn struct {
+type framingConn struct {
 	net.Conn
 	maxHead int
 
-	in    []byte // read, and not all given yet
-	r     int    // given up to here
-	ready int    // may be given up to here
-	start int    // of the head
-	at    int    // read for line ends up to here
+	buf    []byte // read, and not all given yet
+	given     int    // given up to here
+	allowed int    // may be given up to here
+	headStart int    // of the head
+	scanned    int    // read for line ends up to here
 
-	part    framedPart
-	left    int64 // of the body or chunk
-	trailed int   // bytes of trailers
-	over    bool  // nothing behind ready is given
-	through bool  // no HTTP any more
+	part    framingPart
+	remaining    int64 // of the body or chunk
+	trailerBytes int   // bytes of trailers
+	ended    bool  // nothing behind ready is given
+	passThrough bool  // no HTTP any more
 }
 
 // FramedListener gives the connections of l to an http.Server in such a way that
@@ -69,40 +69,40 @@ type framedConn struct {
 // Transfer-Encoding in HTTP/1.0) are answered 400 and their connection is closed.
 // maxHead is the server's MaxHeaderBytes.
 func FramedListener(l net.Listener, maxHead int) net.Listener {
-	return &framedListener{l, maxHead}
+	return &framingListener{l, maxHead}
 }
 
-type framedListener struct {
+type framingListener struct {
 	net.Listener
 	maxHead int
 }
 
 // Accept gives the next connection.
-func (l *framedListener) Accept() (net.Conn, error) {
+func (l *framingListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &framedConn{Conn: c, maxHead: l.maxHead}, nil
+	return &framingConn{Conn: c, maxHead: l.maxHead}, nil
 }
 
 // EndHTTP says that a handler has taken the connection over (http.Hijacker) and
 // that what follows is another protocol.
 func EndHTTP(c net.Conn) {
-	var f *framedConn
+	var f *framingConn
 	switch of := c.(type) {
-	case *framedConn:
+	case *framingConn:
 		f = of
-	case *tlsFramedConn:
-		f = &of.framedConn
+	case *tlsFramingConn:
+		f = &of.framingConn
 	default:
 		return
 	}
-	f.through, f.over, f.ready = true, false, len(f.in)
+	f.passThrough, f.ended, f.allowed = true, false, len(f.buf)
 }
 
 // CloseWrite ends our half: net/http does so where a client still sends.
-func (c *framedConn) CloseWrite() error {
+func (c *framingConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
@@ -110,49 +110,49 @@ func (c *framedConn) CloseWrite() error {
 }
 
 // Read gives what net/http may see of the connection.
-func (c *framedConn) Read(p []byte) (int, error) {
+func (c *framingConn) Read(p []byte) (int, error) {
 	for {
 		switch {
 		case len(p) == 0:
 			return 0, nil
-		case c.r < c.ready:
-			n := copy(p, c.in[c.r:c.ready])
-			c.r += n
+		case c.given < c.allowed:
+			n := copy(p, c.buf[c.given:c.allowed])
+			c.given += n
 			return n, nil
-		case c.over:
+		case c.ended:
 			return 0, io.EOF
-		case c.through:
+		case c.passThrough:
 			return c.Conn.Read(p)
-		case c.part == partBody && c.r == len(c.in):
-			n, err := c.Conn.Read(p[:min(int64(len(p)), c.left)])
-			c.took(int64(n))
+		case c.part == partBody && c.given == len(c.buf):
+			n, err := c.Conn.Read(p[:min(int64(len(p)), c.remaining)])
+			c.countBody(int64(n))
 			return n, err
 		}
-		if err := c.fill(); err != nil {
-			if !errors.Is(err, io.EOF) || c.r == len(c.in) {
+		if err := c.readMore(); err != nil {
+			if !errors.Is(err, io.EOF) || c.given == len(c.buf) {
 				return 0, err
 			}
-			c.ready, c.over = len(c.in), true // half a head: net/http has an answer
+			c.allowed, c.ended = len(c.buf), true // half a head: net/http has an answer
 			continue
 		}
-		c.advance()
+		c.scanBuffered()
 	}
 }
 
-// fill reads more behind what is there.
-func (c *framedConn) fill() error {
+// readMore reads more behind what is there.
+func (c *framingConn) readMore() error {
 	switch {
-	case c.part != partHead && c.r == len(c.in) && cap(c.in) > maxChunkLine+firstBuffer:
-		c.in, c.r, c.ready, c.at = nil, 0, 0, 0 // a long head was the last to need it
-	case c.part != partHead && c.r > 0:
-		n := copy(c.in, c.in[c.r:])
-		c.in, c.at, c.ready, c.r = c.in[:n], c.at-c.r, c.ready-c.r, 0
+	case c.part != partHead && c.given == len(c.buf) && cap(c.buf) > maxChunkLine+firstBufferSize:
+		c.buf, c.given, c.allowed, c.scanned = nil, 0, 0, 0 // a long head was the last to need it
+	case c.part != partHead && c.given > 0:
+		n := copy(c.buf, c.buf[c.given:])
+		c.buf, c.scanned, c.allowed, c.given = c.buf[:n], c.scanned-c.given, c.allowed-c.given, 0
 	}
-	if len(c.in) == cap(c.in) {
-		c.in = append(make([]byte, 0, max(firstBuffer, 2*cap(c.in))), c.in...)
+	if len(c.buf) == cap(c.buf) {
+		c.buf = append(make([]byte, 0, max(firstBufferSize, 2*cap(c.buf))), c.buf...)
 	}
-	n, err := c.Conn.Read(c.in[len(c.in):cap(c.in)])
-	c.in = c.in[:len(c.in)+n]
+	n, err := c.Conn.Read(c.buf[len(c.buf):cap(c.buf)])
+	c.buf = c.buf[:len(c.buf)+n]
 	if n > 0 {
 		return nil
 	}
@@ -162,139 +162,139 @@ func (c *framedConn) fill() error {
 	return err
 }
 
-// advance moves ready over what is understood.
-func (c *framedConn) advance() {
-	for !c.over && c.at < len(c.in) && c.step() {
+// scanBuffered moves ready over what is understood.
+func (c *framingConn) scanBuffered() {
+	for !c.ended && c.scanned < len(c.buf) && c.scanPart() {
 	}
 }
 
-// step takes one part of what was read; false when more has to come first.
-func (c *framedConn) step() bool {
+// scanPart takes one part of what was read; false when more has to come first.
+func (c *framingConn) scanPart() bool {
 	switch c.part {
-	case partBetween:
-		if b := c.in[c.at]; b == '\r' || b == '\n' {
-			c.at++
-			c.ready = c.at
+	case partBetweenRequests:
+		if b := c.buf[c.scanned]; b == '\r' || b == '\n' {
+			c.scanned++
+			c.allowed = c.scanned
 			return true
 		}
-		c.start, c.part = c.at, partHead
+		c.headStart, c.part = c.scanned, partHead
 		return true
 	case partHead:
-		return c.stepHead()
+		return c.scanHead()
 	case partBody, partChunk:
-		n := min(int64(len(c.in)-c.at), c.left)
-		c.at += int(n)
-		c.ready = c.at
-		c.took(n)
+		n := min(int64(len(c.buf)-c.scanned), c.remaining)
+		c.scanned += int(n)
+		c.allowed = c.scanned
+		c.countBody(n)
 		return true
 	case partChunkEnd:
-		if len(c.in)-c.at < len(crlf) {
+		if len(c.buf)-c.scanned < len(crlf) {
 			return false
 		}
-		if string(c.in[c.at:c.at+len(crlf)]) != crlf {
-			return c.giveUp()
+		if string(c.buf[c.scanned:c.scanned+len(crlf)]) != crlf {
+			return c.endAfterBuffered()
 		}
-		c.at += len(crlf)
-		c.ready, c.part = c.at, partChunkLine
+		c.scanned += len(crlf)
+		c.allowed, c.part = c.scanned, partChunkLine
 		return true
 	case partChunkLine, partTrailer:
-		return c.stepLine()
+		return c.scanLine()
 	}
 	return false
 }
 
-// took counts bytes of a body or chunk.
-func (c *framedConn) took(n int64) {
-	if c.left -= n; c.left > 0 {
+// countBody counts bytes of a body or chunk.
+func (c *framingConn) countBody(n int64) {
+	if c.remaining -= n; c.remaining > 0 {
 		return
 	}
 	if c.part == partChunk {
 		c.part = partChunkEnd
 	} else {
-		c.part = partBetween
+		c.part = partBetweenRequests
 	}
 }
 
-// stepHead looks for the empty line. net/http takes a bare line feed for a line
+// scanHead looks for the empty line. net/http takes a bare line feed for a line
 // end, so that is one here too.
-func (c *framedConn) stepHead() bool {
-	if early := min(c.start+earlyBytes, len(c.in)); c.ready < early {
-		c.ready = early
+func (c *framingConn) scanHead() bool {
+	if early := min(c.headStart+earlyBytes, len(c.buf)); c.allowed < early {
+		c.allowed = early
 	}
 	for {
-		i := bytes.IndexByte(c.in[c.at:], '\n')
+		i := bytes.IndexByte(c.buf[c.scanned:], '\n')
 		if i < 0 {
-			if len(c.in)-c.start > c.maxHead+headSlack {
-				return c.giveUp()
+			if len(c.buf)-c.headStart > c.maxHead+headSlack {
+				return c.endAfterBuffered()
 			}
 			return false
 		}
-		line := c.in[c.at : c.at+i]
-		c.at += i + 1
+		line := c.buf[c.scanned : c.scanned+i]
+		c.scanned += i + 1
 		if len(bytes.TrimSuffix(line, []byte{'\r'})) == 0 {
 			break
 		}
 	}
-	kind, length := judgeFraming(c.in[c.start:c.at])
+	kind, length := parseFraming(c.buf[c.headStart:c.scanned])
 	switch kind {
 	case framingSized:
-		c.ready, c.left, c.part = c.at, length, partBody
+		c.allowed, c.remaining, c.part = c.scanned, length, partBody
 		if length == 0 {
-			c.part = partBetween
+			c.part = partBetweenRequests
 		}
 	case framingChunked:
-		c.ready, c.part, c.trailed = c.at, partChunkLine, 0
-	case framingLast:
-		c.ready, c.over = c.at, true
+		c.allowed, c.part, c.trailerBytes = c.scanned, partChunkLine, 0
+	case framingInvalid:
+		c.allowed, c.ended = c.scanned, true
 	case framingAmbiguous:
-		c.in = append(c.in[:c.ready], refusedRest...)
-		c.ready, c.over = len(c.in), true
+		c.buf = append(c.buf[:c.allowed], invalidHeadRest...)
+		c.allowed, c.ended = len(c.buf), true
 	}
 	return true
 }
 
-// stepLine takes the line before a chunk, or of the trailers.
-func (c *framedConn) stepLine() bool {
-	i := bytes.IndexByte(c.in[c.at:], '\n')
-	if i > maxChunkLine || i < 0 && len(c.in)-c.at > maxChunkLine {
-		return c.giveUp()
+// scanLine takes the line before a chunk, or of the trailers.
+func (c *framingConn) scanLine() bool {
+	i := bytes.IndexByte(c.buf[c.scanned:], '\n')
+	if i > maxChunkLine || i < 0 && len(c.buf)-c.scanned > maxChunkLine {
+		return c.endAfterBuffered()
 	}
 	if i < 0 {
 		return false
 	}
-	line, whole := bytes.CutSuffix(c.in[c.at:c.at+i], []byte{'\r'})
-	c.at += i + 1
-	c.ready = c.at
+	line, whole := bytes.CutSuffix(c.buf[c.scanned:c.scanned+i], []byte{'\r'})
+	c.scanned += i + 1
+	c.allowed = c.scanned
 	if !whole {
-		return c.giveUp()
+		return c.endAfterBuffered()
 	}
 	if c.part == partTrailer {
-		if c.trailed += i; c.trailed > c.maxHead {
-			return c.giveUp()
+		if c.trailerBytes += i; c.trailerBytes > c.maxHead {
+			return c.endAfterBuffered()
 		}
 		if len(line) == 0 {
-			c.part = partBetween
+			c.part = partBetweenRequests
 		}
 		return true
 	}
-	size, ok := chunkLength(line)
+	size, ok := parseChunkLength(line)
 	if !ok {
-		return c.giveUp()
+		return c.endAfterBuffered()
 	}
-	if c.left, c.part = size, partChunk; size == 0 {
+	if c.remaining, c.part = size, partChunk; size == 0 {
 		c.part = partTrailer
 	}
 	return true
 }
 
-// giveUp gives what is there, which net/http refuses, and nothing behind it.
-func (c *framedConn) giveUp() bool {
-	c.ready, c.over = len(c.in), true
+// endAfterBuffered gives what is there, which net/http refuses, and nothing behind it.
+func (c *framingConn) endAfterBuffered() bool {
+	c.allowed, c.ended = len(c.buf), true
 	return true
 }
 
-// chunkLength reads the length of a chunk; extensions mean nothing.
-func chunkLength(line []byte) (int64, bool) {
+// parseChunkLength reads the length of a chunk; extensions mean nothing.
+func parseChunkLength(line []byte) (int64, bool) {
 	digits, _, _ := bytes.Cut(line, []byte{';'})
 	digits = bytes.TrimRight(digits, " \t")
 	if len(digits) == 0 || len(digits) > 15 {
@@ -309,8 +309,8 @@ func chunkLength(line []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// judgeFraming reads a whole head for what says where its request ends.
-func judgeFraming(head []byte) (kind framing, length int64) {
+// parseFraming reads a whole head for what says where its request ends.
+func parseFraming(head []byte) (kind framingKind, length int64) {
 	var lengths, codings int
 	var size, coding []byte
 	var folds, refused bool
@@ -325,7 +325,7 @@ func judgeFraming(head []byte) (kind framing, length int64) {
 			continue
 		case len(line) == 0:
 			continue
-		case blank(line[0]):
+		case isBlank(line[0]):
 			if folds { // of a line that says how long the request is
 				return framingAmbiguous, 0
 			}
@@ -346,20 +346,20 @@ func judgeFraming(head []byte) (kind framing, length int64) {
 		}
 	}
 	switch {
-	case codings > 0 && (lengths > 0 || !bytes.HasSuffix(requestLine, []byte(proto))):
+	case codings > 0 && (lengths > 0 || !bytes.HasSuffix(requestLine, []byte(protocolSuffix))):
 		return framingAmbiguous, 0
 	case refused:
-		return framingLast, 0
+		return framingInvalid, 0
 	case codings == 1 && bytes.EqualFold(coding, []byte("chunked")):
 		return framingChunked, 0
 	case codings > 0:
-		return framingLast, 0
+		return framingInvalid, 0
 	case lengths == 0:
 		return framingSized, 0
 	}
-	n, ok := parseLength(size)
+	n, ok := parseDecimal(size)
 	if !ok {
-		return framingLast, 0
+		return framingInvalid, 0
 	}
 	return framingSized, n
 }

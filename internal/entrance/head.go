@@ -6,114 +6,114 @@ import (
 	"strings"
 )
 
-// verdict is what the bytes at the beginning of a request say.
-type verdict int
+// headVerdict is what the bytes at the beginning of a request say.
+type headVerdict int
 
 const (
-	more  verdict = iota // nothing yet: the head is not complete
-	plain                // ours
-	other                // not ours: for net/http to judge
+	headIncomplete  headVerdict = iota // nothing yet: the head is not complete
+	headPlain                // ours
+	headForNetHTTP                // not ours: for net/http to judge
 )
 
-// head is a plain request up to its body. It is read twice: first judged, with
+// requestHead is a plain request up to its body. It is read twice: first judged, with
 // nothing kept but places in the bytes, then taken out as strings.
-type head struct {
+type requestHead struct {
 	size   int // bytes, with the empty line
 	target span
 	host   span
-	lines  []line
+	lines  []headerLine
 	length int64
 	close  bool // the client asks for the connection to be closed
 }
 
 type span struct{ from, to int }
 
-type line struct{ name, value span }
+type headerLine struct{ name, value span }
 
 const (
-	begins = "POST "
-	proto  = " HTTP/1.1"
+	postPrefix = "POST "
+	protocolSuffix  = " HTTP/1.1"
 	crlf   = "\r\n"
 )
 
-// judge says whether b begins with the head of a plain request: HTTP/1.1, POST, a
+// parse says whether b begins with the head of a plain request: HTTP/1.1, POST, a
 // path, header lines of visible ASCII that are not folded, one Host, one
 // Content-Length, and nothing that changes where the body ends or who the
 // connection belongs to afterwards. What it takes, net/http takes with the same
 // meaning.
-func (h *head) judge(b []byte) verdict {
-	if n := min(len(b), len(begins)); string(b[:n]) != begins[:n] {
-		return other
+func (h *requestHead) parse(b []byte) headVerdict {
+	if n := min(len(b), len(postPrefix)); string(b[:n]) != postPrefix[:n] {
+		return headForNetHTTP
 	}
 	end := bytes.Index(b, []byte(crlf+crlf))
 	if end < 0 {
-		return unfinished(b)
+		return judgeIncomplete(b)
 	}
 	h.size = end + 2*len(crlf)
 	h.lines, h.host, h.length, h.close = h.lines[:0], span{}, -1, false
 	at := bytes.IndexByte(b, '\n') + 1
-	if !h.requestLine(b[:at]) {
-		return other
+	if !h.parseRequestLine(b[:at]) {
+		return headForNetHTTP
 	}
 	connection := false
 	for at < end+len(crlf) {
 		next := at + bytes.IndexByte(b[at:], '\n') + 1
-		l, ok := split(b, at, next)
+		l, ok := splitHeaderLine(b, at, next)
 		if !ok {
-			return other
+			return headForNetHTTP
 		}
 		h.lines = append(h.lines, l)
-		switch value := b[l.value.from:l.value.to]; special(b[l.name.from:l.name.to]) {
-		case ordinary:
-		case host:
-			if h.host.to != 0 || !hostname(value) {
-				return other
+		switch value := b[l.value.from:l.value.to]; classifyHeader(b[l.name.from:l.name.to]) {
+		case kindOrdinary:
+		case kindHost:
+			if h.host.to != 0 || !isPlainHost(value) {
+				return headForNetHTTP
 			}
 			h.host = l.value
-		case contentLength:
-			if h.length >= 0 || !h.number(value) {
-				return other
+		case kindContentLength:
+			if h.length >= 0 || !h.parseContentLength(value) {
+				return headForNetHTTP
 			}
-		case connectionOptions:
+		case kindConnection:
 			h.close = bytes.EqualFold(value, []byte("close"))
 			if connection || !h.close && !bytes.EqualFold(value, []byte("keep-alive")) {
-				return other
+				return headForNetHTTP
 			}
 			connection = true
-		case notPlain:
-			return other
+		case kindNotPlain:
+			return headForNetHTTP
 		}
 		at = next
 	}
 	if h.host.to == 0 || h.length < 0 {
-		return other
+		return headForNetHTTP
 	}
-	return plain
+	return headPlain
 }
 
-// unfinished judges a head whose end has not come. A line that ends without a
+// judgeIncomplete judges a head whose end has not come. A line that ends without a
 // carriage return could hide an end that only others see.
-func unfinished(b []byte) verdict {
+func judgeIncomplete(b []byte) headVerdict {
 	for at := 0; ; {
 		i := bytes.IndexByte(b[at:], '\n')
 		if i < 0 {
-			return more
+			return headIncomplete
 		}
 		if at += i; b[at-1] != '\r' { // b begins as a request does
-			return other
+			return headForNetHTTP
 		}
 		at++
 	}
 }
 
-// requestLine takes "POST /path HTTP/1.1" with its line end.
-func (h *head) requestLine(b []byte) bool {
-	rest, ok := bytes.CutSuffix(b, []byte(proto+crlf))
-	if !ok || len(rest) <= len(begins) || rest[len(begins)] != '/' {
+// parseRequestLine takes "POST /path HTTP/1.1" with its line end.
+func (h *requestHead) parseRequestLine(b []byte) bool {
+	rest, ok := bytes.CutSuffix(b, []byte(protocolSuffix+crlf))
+	if !ok || len(rest) <= len(postPrefix) || rest[len(postPrefix)] != '/' {
 		return false
 	}
-	h.target = span{len(begins), len(rest)}
-	for _, c := range rest[len(begins):] {
+	h.target = span{len(postPrefix), len(rest)}
+	for _, c := range rest[len(postPrefix):] {
 		if c <= ' ' || c >= 0x7f {
 			return false
 		}
@@ -121,112 +121,112 @@ func (h *head) requestLine(b []byte) bool {
 	return true
 }
 
-// split takes "Name: value" with its line end, from at to next.
-func split(b []byte, at, next int) (line, bool) {
+// splitHeaderLine takes "Name: value" with its line end, from at to next.
+func splitHeaderLine(b []byte, at, next int) (headerLine, bool) {
 	end := next - len(crlf)
 	if end < at || b[end] != '\r' {
-		return line{}, false
+		return headerLine{}, false
 	}
 	colon := bytes.IndexByte(b[at:end], ':')
 	if colon <= 0 {
-		return line{}, false
+		return headerLine{}, false
 	}
-	l := line{name: span{at, at + colon}, value: span{at + colon + 1, end}}
+	l := headerLine{name: span{at, at + colon}, value: span{at + colon + 1, end}}
 	for _, c := range b[l.name.from:l.name.to] {
-		if !token(c) {
-			return line{}, false
+		if !isTokenByte(c) {
+			return headerLine{}, false
 		}
 	}
 	for _, c := range b[l.value.from:l.value.to] {
 		if c < ' ' && c != '\t' || c >= 0x7f {
-			return line{}, false
+			return headerLine{}, false
 		}
 	}
-	for l.value.from < l.value.to && blank(b[l.value.from]) {
+	for l.value.from < l.value.to && isBlank(b[l.value.from]) {
 		l.value.from++
 	}
-	for l.value.from < l.value.to && blank(b[l.value.to-1]) {
+	for l.value.from < l.value.to && isBlank(b[l.value.to-1]) {
 		l.value.to--
 	}
 	return l, true
 }
 
-func blank(c byte) bool { return c == ' ' || c == '\t' }
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-func letterOrDigit(c byte) bool {
+func isAlphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-func token(c byte) bool {
-	return letterOrDigit(c) || c == '-' || strings.IndexByte("!#$%&'*+.^_`|~", c) >= 0
+func isTokenByte(c byte) bool {
+	return isAlphanumeric(c) || c == '-' || strings.IndexByte("!#$%&'*+.^_`|~", c) >= 0
 }
 
-// meaning is what a header is to the reader of a request.
-type meaning int
+// headerKind is what a header is to the reader of a request.
+type headerKind int
 
 const (
-	ordinary meaning = iota
-	host
-	contentLength
-	connectionOptions
-	notPlain
+	kindOrdinary headerKind = iota
+	kindHost
+	kindContentLength
+	kindConnection
+	kindNotPlain
 )
 
-// special finds the headers that mean something for the connection. Pragma and
+// classifyHeader finds the headers that mean something for the connection. Pragma and
 // Trailer are among them because net/http changes other headers for them.
-func special(name []byte) meaning {
+func classifyHeader(name []byte) headerKind {
 	is := func(s string) bool { return bytes.EqualFold(name, []byte(s)) }
 	switch len(name) {
 	case len("Host"):
 		if is("Host") {
-			return host
+			return kindHost
 		}
 	case len("Content-Length"):
 		if is("Content-Length") {
-			return contentLength
+			return kindContentLength
 		}
 	case len("Connection"):
 		if is("Connection") {
-			return connectionOptions
+			return kindConnection
 		}
 	case len("Transfer-Encoding"):
 		if is("Transfer-Encoding") {
-			return notPlain
+			return kindNotPlain
 		}
 	case len("Expect"): // and Pragma
 		if is("Expect") || is("Pragma") {
-			return notPlain
+			return kindNotPlain
 		}
 	case len("Upgrade"): // and Trailer
 		if is("Upgrade") || is("Trailer") {
-			return notPlain
+			return kindNotPlain
 		}
 	}
-	return ordinary
+	return kindOrdinary
 }
 
-// hostname takes names, addresses and ports; all else that a Host may hold is rare.
-func hostname(b []byte) bool {
+// isPlainHost takes names, addresses and ports; all else that a Host may hold is rare.
+func isPlainHost(b []byte) bool {
 	for _, c := range b {
-		if !letterOrDigit(c) && strings.IndexByte(".-_:[]", c) < 0 {
+		if !isAlphanumeric(c) && strings.IndexByte(".-_:[]", c) < 0 {
 			return false
 		}
 	}
 	return len(b) > 0
 }
 
-// number takes a length in digits alone, of a size that no sum overflows.
-func (h *head) number(b []byte) bool {
-	n, ok := parseLength(b)
+// parseContentLength takes a length in digits alone, of a size that no sum overflows.
+func (h *requestHead) parseContentLength(b []byte) bool {
+	n, ok := parseDecimal(b)
 	if ok {
 		h.length = n
 	}
 	return ok
 }
 
-// parseLength reads a Content-Length of digits alone, small enough that no sum of
+// parseDecimal reads a Content-Length of digits alone, small enough that no sum of
 // lengths overflows.
-func parseLength(b []byte) (int64, bool) {
+func parseDecimal(b []byte) (int64, bool) {
 	if len(b) == 0 || len(b) > 15 {
 		return 0, false
 	}
@@ -240,11 +240,11 @@ func parseLength(b []byte) (int64, bool) {
 	return n, true
 }
 
-// header gives the lines as net/http does: names in canonical form, Host apart.
+// buildHeader gives the lines as net/http does: names in canonical form, Host apart.
 // It writes the canonical names into b.
-func (h *head) header(b []byte) (host string, header http.Header) {
+func (h *requestHead) buildHeader(b []byte) (host string, header http.Header) {
 	for _, l := range h.lines {
-		canonical(b[l.name.from:l.name.to])
+		canonicalizeName(b[l.name.from:l.name.to])
 	}
 	text := string(b) // all that is given is a part of it
 	header = make(http.Header, len(h.lines)-1)
@@ -264,8 +264,8 @@ func (h *head) header(b []byte) (host string, header http.Header) {
 	return text[h.host.from:h.host.to], header
 }
 
-// canonical writes a name as textproto.CanonicalMIMEHeaderKey does.
-func canonical(name []byte) {
+// canonicalizeName writes a name as textproto.CanonicalMIMEHeaderKey does.
+func canonicalizeName(name []byte) {
 	upper := true
 	for i, c := range name {
 		switch {

@@ -28,19 +28,19 @@ func FuzzHead(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var h head
-		if h.judge(b) != plain {
+		var h requestHead
+		if h.parse(b) != headPlain {
 			return
 		}
 		for i := range h.size {
-			var part head
-			if v := part.judge(b[:i]); v != more {
+			var part requestHead
+			if v := part.parse(b[:i]); v != headIncomplete {
 				t.Fatalf("%q is %d, but %q is plain", b[:i], v, b)
 			}
 		}
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(b)))
-		c := &conn{ctx: t.Context(), like: http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}, buf: slices.Clone(b), w: len(b)}
-		if c.judge() != plain {
+		c := &serverConn{ctx: t.Context(), template: http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}, buf: slices.Clone(b), w: len(b)}
+		if c.parseHead() != headPlain {
 			if err == nil && strings.HasPrefix(r.RequestURI, "/") {
 				t.Fatalf("only net/http reads the target of %q", b)
 			}
@@ -49,7 +49,7 @@ func FuzzHead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("net/http does not take %q: %v", b, err)
 		}
-		q := c.begin().request
+		q := c.beginRequest().request
 		if q.Method != r.Method || q.Host != r.Host || q.RequestURI != r.RequestURI || *q.URL != *r.URL || q.Proto != r.Proto ||
 			q.ProtoMajor != r.ProtoMajor || q.ProtoMinor != r.ProtoMinor ||
 			q.ContentLength != r.ContentLength || q.Close != r.Close || len(r.TransferEncoding) != 0 || len(r.Trailer) != 0 {
@@ -71,26 +71,26 @@ func FuzzHead(f *testing.F) {
 
 // again holds that the same head once more gives the same request, and that any
 // other is read for itself.
-func again(t *testing.T, c *conn, b []byte, size int, first *http.Request) {
+func again(t *testing.T, c *serverConn, b []byte, size int, first *http.Request) {
 	t.Helper()
 	c.buf, c.r, c.w = slices.Clone(b), 0, len(b)
-	if c.judge() != plain {
+	if c.parseHead() != headPlain {
 		t.Fatalf("%q is plain once only", b)
 	}
-	second := c.begin().request
+	second := c.beginRequest().request
 	if second.Host != first.Host || *second.URL != *first.URL || second.ContentLength != first.ContentLength || !maps.EqualFunc(first.Header, second.Header, slices.Equal[[]string]) {
 		t.Fatalf("%q\n%+v\n%+v", b, first, second)
 	}
 	for i := range size {
 		changed := slices.Clone(b)
 		changed[i] ^= 1
-		var alone head
-		v := alone.judge(changed)
+		var alone requestHead
+		v := alone.parse(changed)
 		c.buf, c.r, c.w = slices.Clone(changed), 0, len(b)
-		if w := c.judge(); w != v && (v != plain || w != other) {
+		if w := c.parseHead(); w != v && (v != headPlain || w != headForNetHTTP) {
 			t.Fatalf("%q is %d alone and %d behind %q", changed, v, w, b)
-		} else if w == plain {
-			if r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(changed))); err != nil || !maps.EqualFunc(c.like.Header, r.Header, slices.Equal[[]string]) {
+		} else if w == headPlain {
+			if r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(changed))); err != nil || !maps.EqualFunc(c.template.Header, r.Header, slices.Equal[[]string]) {
 				t.Fatalf("%q: %v", changed, err)
 			}
 		}

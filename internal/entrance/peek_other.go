@@ -8,4 +8,4 @@ import "syscall"
 // it: net/http serves alone there.
 const canPeek = false
 
-func gone(syscall.RawConn) bool { return false }
+func isPeerClosed(syscall.RawConn) bool { return false }

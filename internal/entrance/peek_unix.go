@@ -9,9 +9,9 @@ import (
 
 const canPeek = true
 
-// gone says whether the other side of a connection has left. It takes nothing
+// isPeerClosed says whether the other side of a connection has left. It takes nothing
 // off the socket and does not wait, whoever else reads from it.
-func gone(raw syscall.RawConn) (left bool) {
+func isPeerClosed(raw syscall.RawConn) (left bool) {
 	err := raw.Control(func(fd uintptr) {
 		var b [1]byte
 		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK)

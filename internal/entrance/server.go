@@ -16,32 +16,32 @@ import (
 // Server serves a listener: plain requests itself, the rest by net/http. It is
 // used as an http.Server is: Serve, then Shutdown and perhaps Close.
 type Server struct {
-	http    *http.Server
+	httpServer    *http.Server
 	log     *slog.Logger
-	over    *handover
-	pages   sync.Pool // of *page
-	date    atomic.Pointer[date]
-	ended   chan struct{} // closed by Shutdown and Close
-	ending  func()
-	stopped atomic.Bool // answers say that the connection ends
+	handover    *handoverListener
+	buffers   sync.Pool // of *page
+	date    atomic.Pointer[dateHeader]
+	stopping   chan struct{} // closed by Shutdown and Close
+	closeStopped  func()
+	isStopping atomic.Bool // answers say that the connection ends
 
-	asleep atomic.Bool // the watcher is, see watch.go
-	wake   chan struct{}
+	watcherAsleep atomic.Bool // the watcher is, see watch.go
+	wakeWatcher   chan struct{}
 
 	mu       sync.Mutex
 	listener net.Listener
-	conns    map[*conn]struct{}
+	conns    map[*serverConn]struct{}
 }
 
 // New makes a Server before s, of which it takes the handler, the time limits for
 // heads and idle connections, and the size limit of heads. s must have them, and
 // none of the hooks for connections and contexts.
 func New(s *http.Server, log *slog.Logger) *Server {
-	e := &Server{http: s, log: log, ended: make(chan struct{}), wake: make(chan struct{}, 1), conns: map[*conn]struct{}{}}
-	e.ending = sync.OnceFunc(func() { close(e.ended) })
-	e.over = &handover{conns: make(chan net.Conn), closed: make(chan struct{})}
-	e.over.close = sync.OnceFunc(func() { close(e.over.closed) })
-	e.pages.New = func() any { return &page{} }
+	e := &Server{httpServer: s, log: log, stopping: make(chan struct{}), wakeWatcher: make(chan struct{}, 1), conns: map[*serverConn]struct{}{}}
+	e.closeStopped = sync.OnceFunc(func() { close(e.stopping) })
+	e.handover = &handoverListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	e.handover.close = sync.OnceFunc(func() { close(e.handover.closed) })
+	e.buffers.New = func() any { return &responseBuffer{} }
 	return e
 }
 
@@ -49,25 +49,25 @@ func New(s *http.Server, log *slog.Logger) *Server {
 // http.ErrServerClosed then.
 func (s *Server) Serve(l net.Listener) error {
 	if !canPeek {
-		return s.http.Serve(FramedListener(l, s.http.MaxHeaderBytes))
+		return s.httpServer.Serve(FramedListener(l, s.httpServer.MaxHeaderBytes))
 	}
 	s.mu.Lock()
-	s.listener, s.over.addr = l, l.Addr()
+	s.listener, s.handover.addr = l, l.Addr()
 	s.mu.Unlock()
-	if s.stopped.Load() {
+	if s.isStopping.Load() {
 		_ = l.Close()
 		return http.ErrServerClosed
 	}
-	go func() { _ = s.http.Serve(s.over) }() // it ends when over does
-	go s.watch()
+	go func() { _ = s.httpServer.Serve(s.handover) }() // it ends when over does
+	go s.watchConns()
 	for pause := time.Duration(0); ; {
 		nc, err := l.Accept()
 		if err == nil {
 			pause = 0
-			s.take(nc)
+			s.startConn(nc)
 			continue
 		}
-		if s.stopped.Load() {
+		if s.isStopping.Load() {
 			return http.ErrServerClosed
 		}
 		if errors.Is(err, net.ErrClosed) {
@@ -77,29 +77,29 @@ func (s *Server) Serve(l net.Listener) error {
 		s.log.Warn("a connection could not be taken; trying again", telemetry.Err(err))
 		select {
 		case <-time.After(pause):
-		case <-s.ended:
+		case <-s.stopping:
 		}
 	}
 }
 
-// take begins to serve a connection.
-func (s *Server) take(nc net.Conn) {
-	c, err := newConn(s, nc)
+// startConn begins to serve a connection.
+func (s *Server) startConn(nc net.Conn) {
+	c, err := newServerConn(s, nc)
 	if err != nil {
-		s.over.give(&framedConn{Conn: nc, maxHead: s.http.MaxHeaderBytes})
+		s.handover.deliver(&framingConn{Conn: nc, maxHead: s.httpServer.MaxHeaderBytes})
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped.Load() {
+	if s.isStopping.Load() {
 		_ = nc.Close()
 		return
 	}
 	s.conns[c] = struct{}{}
-	go c.serve()
+	go c.serveRequests()
 }
 
-func (s *Server) forget(c *conn) {
+func (s *Server) removeConn(c *serverConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
@@ -110,16 +110,16 @@ func (s *Server) forget(c *conn) {
 func (s *Server) Shutdown(ctx context.Context) error {
 	// From here on every answer closes its connection. Without this a client could get
 	// an answer that keeps it and lose the next request to the shutdown.
-	s.http.SetKeepAlivesEnabled(false)
-	err := s.stop()
+	s.httpServer.SetKeepAlivesEnabled(false)
+	err := s.stopAccepting()
 	theirs := make(chan error, 1)
-	go func() { theirs <- s.http.Shutdown(ctx) }()
+	go func() { theirs <- s.httpServer.Shutdown(ctx) }()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
 	for {
-		all := s.all()
+		all := s.listConns()
 		for _, c := range all {
-			c.closeIdle()
+			c.closeUnlessRunning()
 		}
 		if len(all) == 0 {
 			return errors.Join(err, <-theirs)
@@ -134,17 +134,17 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // Close cuts every connection.
 func (s *Server) Close() error {
-	err := s.stop()
-	for _, c := range s.all() {
-		c.cut()
+	err := s.stopAccepting()
+	for _, c := range s.listConns() {
+		c.abort()
 	}
-	return errors.Join(err, s.http.Close())
+	return errors.Join(err, s.httpServer.Close())
 }
 
-func (s *Server) stop() error {
-	s.stopped.Store(true)
-	s.ending()
-	s.over.close()
+func (s *Server) stopAccepting() error {
+	s.isStopping.Store(true)
+	s.closeStopped()
+	s.handover.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.listener == nil {
@@ -156,18 +156,18 @@ func (s *Server) stop() error {
 	return nil
 }
 
-func (s *Server) all() []*conn {
+func (s *Server) listConns() []*serverConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*conn, 0, len(s.conns))
+	all := make([]*serverConn, 0, len(s.conns))
 	for c := range s.conns {
 		all = append(all, c)
 	}
 	return all
 }
 
-// date is the text of a Date header, for one second.
-type date struct {
+// dateHeader is the text of a Date header, for one second.
+type dateHeader struct {
 	second int64
 	text   []byte
 }
@@ -176,15 +176,15 @@ func (s *Server) appendDate(b []byte) []byte {
 	now := time.Now()
 	d := s.date.Load()
 	if d == nil || d.second != now.Unix() {
-		d = &date{second: now.Unix(), text: now.UTC().AppendFormat(nil, http.TimeFormat)}
+		d = &dateHeader{second: now.Unix(), text: now.UTC().AppendFormat(nil, http.TimeFormat)}
 		s.date.Store(d)
 	}
 	return append(b, d.text...)
 }
 
-// handover is the listener from which net/http takes the connections that are
+// handoverListener is the listener from which net/http takes the connections that are
 // not for us.
-type handover struct {
+type handoverListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	close  func()
@@ -192,7 +192,7 @@ type handover struct {
 }
 
 // Accept gives a connection that was handed over.
-func (h *handover) Accept() (net.Conn, error) {
+func (h *handoverListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-h.conns:
 		return c, nil
@@ -202,13 +202,13 @@ func (h *handover) Accept() (net.Conn, error) {
 }
 
 // Close ends Accept.
-func (h *handover) Close() error { h.close(); return nil }
+func (h *handoverListener) Close() error { h.close(); return nil }
 
 // Addr is that of the listener before.
-func (h *handover) Addr() net.Addr { return h.addr }
+func (h *handoverListener) Addr() net.Addr { return h.addr }
 
-// give hands a connection over; once closed, it is cut.
-func (h *handover) give(c net.Conn) {
+// deliver hands a connection over; once closed, it is cut.
+func (h *handoverListener) deliver(c net.Conn) {
 	select {
 	case h.conns <- c:
 	case <-h.closed:
@@ -216,26 +216,26 @@ func (h *handover) give(c net.Conn) {
 	}
 }
 
-// begun is a connection of which bytes were read already.
-type begun struct {
+// prefixedConn is a connection of which bytes were read already.
+type prefixedConn struct {
 	net.Conn
-	bytes []byte
+	prefix []byte
 }
 
 // Read gives what was read before, then what comes.
-func (b *begun) Read(p []byte) (int, error) {
-	if len(b.bytes) == 0 {
+func (b *prefixedConn) Read(p []byte) (int, error) {
+	if len(b.prefix) == 0 {
 		return b.Conn.Read(p)
 	}
-	n := copy(p, b.bytes)
-	if b.bytes = b.bytes[n:]; len(b.bytes) == 0 {
-		b.bytes = nil
+	n := copy(p, b.prefix)
+	if b.prefix = b.prefix[n:]; len(b.prefix) == 0 {
+		b.prefix = nil
 	}
 	return n, nil
 }
 
 // CloseWrite ends our half: net/http does so where a client still sends.
-func (b *begun) CloseWrite() error {
+func (b *prefixedConn) CloseWrite() error {
 	if half, ok := b.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

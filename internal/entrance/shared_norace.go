@@ -2,4 +2,4 @@
 
 package entrance
 
-func (c *conn) holdShared() {}
+func (c *serverConn) checkSharedHeader() {}

@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// holdShared panics where a handler has changed the header of its request, which
+// checkSharedHeader panics where a handler has changed the header of its request, which
 // requests with the same head share. It looks in tests alone, those that the race
 // detector watches: there every handler is used.
-func (c *conn) holdShared() {
-	var h head
-	b := bytes.Clone(c.last)
-	if h.judge(b) != plain {
+func (c *serverConn) checkSharedHeader() {
+	var h requestHead
+	b := bytes.Clone(c.lastHead)
+	if h.parse(b) != headPlain {
 		return
 	}
-	if _, want := h.header(b); !maps.EqualFunc(want, c.like.Header, slices.Equal) {
+	if _, want := h.buildHeader(b); !maps.EqualFunc(want, c.template.Header, slices.Equal) {
 		panic("a handler changed the header of its request: later ones with the same head would have it, too")
 	}
 }

@@ -25,13 +25,13 @@ func ServeTLS(s *http.Server, l net.Listener) error {
 		next.ServeHTTP(w, r)
 	})
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		if t, ok := c.(*tlsFramedConn); ok {
+		if t, ok := c.(*tlsFramingConn); ok {
 			return context.WithValue(ctx, tlsStateKey{}, &t.state)
 		}
 		return ctx
 	}
 	t := &tlsListener{Listener: l, server: s, conns: make(chan net.Conn), closed: make(chan struct{}), handshakes: map[net.Conn]struct{}{}}
-	go t.acceptAll()
+	go t.acceptConns()
 	return s.Serve(t)
 }
 
@@ -39,9 +39,9 @@ func ServeTLS(s *http.Server, l net.Listener) error {
 // finds it on its own only where it is given the *tls.Conn.
 type tlsStateKey struct{}
 
-// tlsFramedConn is a framed connection of HTTP/1 over TLS.
-type tlsFramedConn struct {
-	framedConn
+// tlsFramingConn is a framed connection of HTTP/1 over TLS.
+type tlsFramingConn struct {
+	framingConn
 	state tls.ConnectionState
 }
 
@@ -60,37 +60,37 @@ type tlsListener struct {
 	handshakes map[net.Conn]struct{}
 }
 
-func (l *tlsListener) acceptAll() {
+func (l *tlsListener) acceptConns() {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
-			if temporary(err) {
-				time.Sleep(acceptPause)
+			if isTemporary(err) {
+				time.Sleep(acceptRetryDelay)
 				continue
 			}
 			l.err = err
 			close(l.closed)
 			return
 		}
-		if !l.begin(c) {
+		if !l.trackHandshake(c) {
 			_ = c.Close()
 			continue
 		}
-		go l.shake(c)
+		go l.runHandshake(c)
 	}
 }
 
-// acceptPause is how long accepting rests when there are no descriptors left.
-const acceptPause = 50 * time.Millisecond
+// acceptRetryDelay is how long accepting rests when there are no descriptors left.
+const acceptRetryDelay = 50 * time.Millisecond
 
-// temporary says whether an Accept that failed may succeed later.
-func temporary(err error) bool {
+// isTemporary says whether an Accept that failed may succeed later.
+func isTemporary(err error) bool {
 	t, ok := err.(interface{ Temporary() bool })
 	return ok && t.Temporary()
 }
 
-// begin counts a connection among those that shake hands, unless all has ended.
-func (l *tlsListener) begin(c net.Conn) bool {
+// trackHandshake counts a connection among those that shake hands, unless all has ended.
+func (l *tlsListener) trackHandshake(c net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
@@ -100,10 +100,10 @@ func (l *tlsListener) begin(c net.Conn) bool {
 	return true
 }
 
-// shake shakes hands on a connection and gives it to net/http. One where that
+// runHandshake shakes hands on a connection and gives it to net/http. One where that
 // failed is given too: net/http shakes again, finds the same error, and logs and
 // answers it in its way.
-func (l *tlsListener) shake(raw net.Conn) {
+func (l *tlsListener) runHandshake(raw net.Conn) {
 	c := tls.Server(raw, l.server.TLSConfig)
 	ctx, cancel := context.WithTimeout(context.Background(), l.server.ReadHeaderTimeout)
 	err := c.HandshakeContext(ctx)
@@ -113,7 +113,7 @@ func (l *tlsListener) shake(raw net.Conn) {
 	l.mu.Unlock()
 	give := net.Conn(c)
 	if err == nil && c.ConnectionState().NegotiatedProtocol != "h2" {
-		give = &tlsFramedConn{framedConn: framedConn{Conn: c, maxHead: l.server.MaxHeaderBytes}, state: c.ConnectionState()}
+		give = &tlsFramingConn{framingConn: framingConn{Conn: c, maxHead: l.server.MaxHeaderBytes}, state: c.ConnectionState()}
 	}
 	select {
 	case l.conns <- give:

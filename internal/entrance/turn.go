@@ -12,50 +12,50 @@ import (
 	"time"
 )
 
-// maxPending is how much of an answer is held back: one that is no longer leaves
+// maxBuffered is how much of an answer is held back: one that is no longer leaves
 // in one piece, with its length.
-const maxPending = 4 << 10
+const maxBuffered = 4 << 10
 
-// maxPage is the largest memory that is kept for further answers.
-const maxPage = 64 << 10
+// maxReusedBuffer is the largest memory that is kept for further answers.
+const maxReusedBuffer = 64 << 10
 
-// errEnded is told to who writes when the handler has returned.
-var errEnded = errors.New("the request has ended")
+// errRequestEnded is told to who writes when the handler has returned.
+var errRequestEnded = errors.New("the request has ended")
 
-// page is memory that an answer is written into.
-type page struct {
+// responseBuffer is memory that an answer is written into.
+type responseBuffer struct {
 	head, body []byte
 	parts      [2][]byte
 	vec        net.Buffers
 }
 
-// turn is one request and the writer of its answer. Nothing of it is used again:
+// responseWriter is one request and the writer of its answer. Nothing of it is used again:
 // who holds it for too long writes into nothing.
-type turn struct {
-	c       *conn
+type responseWriter struct {
+	conn       *serverConn
 	request *http.Request
 	url     url.URL
 	cancel  context.CancelFunc
-	body    body
+	body    requestBody
 
 	mu        sync.Mutex
 	done      bool
 	header    http.Header
-	p         *page // from WriteHeader on
+	buffer         *responseBuffer // from WriteHeader on
 	status    int
-	length    int64 // as the handler says; -1: it does not
+	declaredLength    int64 // as the handler says; -1: it does not
 	written   int64
-	committed bool // the head is complete
+	headComplete bool // the head is complete
 	chunked   bool
-	close     bool // the connection ends behind the answer
-	typed     bool // the answer says its type, or needs none
-	dated     bool
-	timed     bool // a deadline was set on the socket
+	closeAfter     bool // the connection ends behind the answer
+	hasContentType     bool // the answer says its type, or needs none
+	hasDate     bool
+	hasDeadline     bool // a deadline was set on the socket
 	err       error
 }
 
 // Header is that of the answer.
-func (t *turn) Header() http.Header {
+func (t *responseWriter) Header() http.Header {
 	if t.header == nil {
 		t.header = make(http.Header)
 	}
@@ -63,19 +63,19 @@ func (t *turn) Header() http.Header {
 }
 
 // WriteHeader takes the status and the header as it is now.
-func (t *turn) WriteHeader(status int) {
+func (t *responseWriter) WriteHeader(status int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.writeHeader(status)
 }
 
-func (t *turn) writeHeader(status int) {
+func (t *responseWriter) writeHeader(status int) {
 	if t.done || t.status != 0 || status < 200 || status > 999 {
 		return // informational ones are not sent
 	}
 	t.status = status
-	t.p, _ = t.c.s.pages.Get().(*page)
-	b := t.p.head[:0]
+	t.buffer, _ = t.conn.server.buffers.Get().(*responseBuffer)
+	b := t.buffer.head[:0]
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(status), 10)
 	text := http.StatusText(status)
@@ -83,47 +83,47 @@ func (t *turn) writeHeader(status int) {
 		text = "status code " + strconv.Itoa(status)
 	}
 	b = append(append(append(b, ' '), text...), crlf...)
-	t.typed = !bodyAllowed(status)
+	t.hasContentType = !allowsBody(status)
 	for name, values := range t.header {
 		switch name {
 		case "Content-Length":
-			if n, err := strconv.ParseInt(first(values), 10, 64); err == nil && n >= 0 && bodyAllowed(status) {
-				t.length = n
+			if n, err := strconv.ParseInt(firstValue(values), 10, 64); err == nil && n >= 0 && allowsBody(status) {
+				t.declaredLength = n
 			}
 			continue
 		case "Transfer-Encoding", "Trailer":
 			continue // how the answer is sent is decided here
 		case "Connection":
-			if strings.EqualFold(first(values), "close") {
-				t.close = true
+			if strings.EqualFold(firstValue(values), "close") {
+				t.closeAfter = true
 				continue
 			}
 		case "Content-Type":
-			if t.typed && status == http.StatusNotModified {
+			if t.hasContentType && status == http.StatusNotModified {
 				continue
 			}
-			t.typed = true
+			t.hasContentType = true
 		case "Content-Encoding":
-			t.typed = t.typed || first(values) != ""
+			t.hasContentType = t.hasContentType || firstValue(values) != ""
 		case "Date":
-			t.dated = true
+			t.hasDate = true
 		}
-		b = appendLines(b, name, values)
+		b = appendHeaderLines(b, name, values)
 	}
-	t.p.head, t.p.body = b, t.p.body[:0]
+	t.buffer.head, t.buffer.body = b, t.buffer.body[:0]
 }
 
-func first(values []string) string {
+func firstValue(values []string) string {
 	if len(values) == 0 {
 		return ""
 	}
 	return values[0]
 }
 
-// appendLines writes a header's lines so that no value can make another line.
-func appendLines(b []byte, name string, values []string) []byte {
+// appendHeaderLines writes a header's lines so that no value can make another line.
+func appendHeaderLines(b []byte, name string, values []string) []byte {
 	for i := range len(name) {
-		if !token(name[i]) {
+		if !isTokenByte(name[i]) {
 			return b
 		}
 	}
@@ -146,16 +146,16 @@ func appendLines(b []byte, name string, values []string) []byte {
 	return b
 }
 
-func bodyAllowed(status int) bool {
+func allowsBody(status int) bool {
 	return status != http.StatusNoContent && status != http.StatusNotModified
 }
 
 // Write takes a part of the answer.
-func (t *turn) Write(p []byte) (int, error) {
+func (t *responseWriter) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.done {
-		return 0, errEnded
+		return 0, errRequestEnded
 	}
 	if t.status == 0 {
 		t.writeHeader(http.StatusOK)
@@ -163,87 +163,87 @@ func (t *turn) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if !bodyAllowed(t.status) {
+	if !allowsBody(t.status) {
 		return 0, http.ErrBodyNotAllowed
 	}
 	t.written += int64(len(p)) // also if that is too much: then the connection ends
 	switch {
-	case t.length >= 0 && t.written > t.length:
+	case t.declaredLength >= 0 && t.written > t.declaredLength:
 		return 0, http.ErrContentLength
 	case t.err != nil:
 		return 0, t.err
 	}
-	if len(t.p.body)+len(p) <= maxPending {
-		t.p.body = append(t.p.body, p...)
+	if len(t.buffer.body)+len(p) <= maxBuffered {
+		t.buffer.body = append(t.buffer.body, p...)
 		return len(p), nil
 	}
-	if err := t.send(p, false); err != nil {
+	if err := t.sendBuffered(p, false); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
 // Flush sends what was written.
-func (t *turn) Flush() { _ = t.FlushError() }
+func (t *responseWriter) Flush() { _ = t.FlushError() }
 
 // FlushError is Flush, and says what went wrong.
-func (t *turn) FlushError() error {
+func (t *responseWriter) FlushError() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.done {
-		return errEnded
+		return errRequestEnded
 	}
 	if t.status == 0 {
 		t.writeHeader(http.StatusOK)
 	}
-	return t.send(nil, false)
+	return t.sendBuffered(nil, false)
 }
 
-// commit completes the head. last says that all of the answer is there.
-func (t *turn) commit(p []byte, last bool) {
-	t.committed = true
-	b := t.p.head
-	if !t.close && t.body.c != nil && !t.body.drain() {
-		t.close = true
+// completeHead completes the head. last says that all of the answer is there.
+func (t *responseWriter) completeHead(p []byte, last bool) {
+	t.headComplete = true
+	b := t.buffer.head
+	if !t.closeAfter && t.body.conn != nil && !t.body.drainRest() {
+		t.closeAfter = true
 	}
-	if !t.typed {
-		if some := t.p.body; len(some)+len(p) > 0 {
+	if !t.hasContentType {
+		if some := t.buffer.body; len(some)+len(p) > 0 {
 			if len(some) == 0 {
 				some = p
 			}
 			b = append(append(append(b, "Content-Type: "...), http.DetectContentType(some)...), crlf...)
 		}
 	}
-	if !t.dated {
-		b = append(t.c.s.appendDate(append(b, "Date: "...)), crlf...)
+	if !t.hasDate {
+		b = append(t.conn.server.appendDate(append(b, "Date: "...)), crlf...)
 	}
 	switch {
-	case !bodyAllowed(t.status):
-	case t.length >= 0 || last:
-		if t.length < 0 {
-			t.length = t.written
+	case !allowsBody(t.status):
+	case t.declaredLength >= 0 || last:
+		if t.declaredLength < 0 {
+			t.declaredLength = t.written
 		}
-		b = append(strconv.AppendInt(append(b, "Content-Length: "...), t.length, 10), crlf...)
+		b = append(strconv.AppendInt(append(b, "Content-Length: "...), t.declaredLength, 10), crlf...)
 	default:
 		t.chunked = true
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
 	}
-	if t.close = t.close || t.c.s.stopped.Load(); t.close {
+	if t.closeAfter = t.closeAfter || t.conn.server.isStopping.Load(); t.closeAfter {
 		b = append(b, "Connection: close\r\n"...)
 	}
 	b = append(b, crlf...)
-	t.p.head = b
+	t.buffer.head = b
 }
 
-// send writes the head, if that is not gone yet, what is pending, and p.
-func (t *turn) send(p []byte, last bool) error {
+// sendBuffered writes the head, if that is not gone yet, what is pending, and p.
+func (t *responseWriter) sendBuffered(p []byte, last bool) error {
 	if t.err != nil {
 		return t.err
 	}
-	if !t.committed {
-		t.commit(p, last)
+	if !t.headComplete {
+		t.completeHead(p, last)
 	}
-	b, pending := t.p.head, t.p.body
+	b, pending := t.buffer.head, t.buffer.body
 	if n := len(pending) + len(p); t.chunked && n > 0 {
 		b = append(strconv.AppendInt(b, int64(n), 16), crlf...)
 	}
@@ -255,63 +255,63 @@ func (t *turn) send(p []byte, last bool) error {
 	if t.chunked && last {
 		tail += "0\r\n\r\n"
 	}
-	if len(p) <= maxPending {
+	if len(p) <= maxBuffered {
 		b, p = append(b, p...), nil
 		b, tail = append(b, tail...), ""
 	}
-	t.p.head, t.p.body = b[:0], pending[:0]
+	t.buffer.head, t.buffer.body = b[:0], pending[:0]
 	if len(b) > 0 || len(p) > 0 {
-		t.err = t.write(b, p)
+		t.err = t.writeSocket(b, p)
 	}
 	if t.err == nil && tail != "" {
-		t.p.head = append(t.p.head, tail...) // goes with what comes next
+		t.buffer.head = append(t.buffer.head, tail...) // goes with what comes next
 	}
 	return t.err
 }
 
-func (t *turn) write(b, p []byte) (err error) {
+func (t *responseWriter) writeSocket(b, p []byte) (err error) {
 	if p == nil {
-		_, err = t.c.nc.Write(b)
+		_, err = t.conn.tcp.Write(b)
 	} else {
-		t.p.parts = [2][]byte{b, p}
-		t.p.vec = t.p.parts[:]
-		_, err = t.p.vec.WriteTo(t.c.nc)
-		t.p.parts = [2][]byte{}
+		t.buffer.parts = [2][]byte{b, p}
+		t.buffer.vec = t.buffer.parts[:]
+		_, err = t.buffer.vec.WriteTo(t.conn.tcp)
+		t.buffer.parts = [2][]byte{}
 	}
 	if err != nil {
-		t.close = true
+		t.closeAfter = true
 		t.cancel() // as net/http does: there is nobody to answer
 	}
 	return err
 }
 
-// finish sends what is left of the answer, and says whether the connection can
+// finishResponse sends what is left of the answer, and says whether the connection can
 // be used again.
-func (t *turn) finish() bool {
+func (t *responseWriter) finishResponse() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.status == 0 {
 		t.writeHeader(http.StatusOK)
 	}
-	_ = t.send(nil, true)
+	_ = t.sendBuffered(nil, true)
 	t.done = true
-	if t.timed {
-		_ = t.c.nc.SetDeadline(time.Time{})
+	if t.hasDeadline {
+		_ = t.conn.tcp.SetDeadline(time.Time{})
 	}
 	_ = t.body.Close()
-	if t.length >= 0 && t.written != t.length || t.c.s.stopped.Load() {
-		t.close = true
+	if t.declaredLength >= 0 && t.written != t.declaredLength || t.conn.server.isStopping.Load() {
+		t.closeAfter = true
 	}
-	if cap(t.p.head) <= maxPage && cap(t.p.body) <= maxPage {
-		t.c.s.pages.Put(t.p)
+	if cap(t.buffer.head) <= maxReusedBuffer && cap(t.buffer.body) <= maxReusedBuffer {
+		t.conn.server.buffers.Put(t.buffer)
 	}
-	t.p = nil
-	return !t.close && t.err == nil
+	t.buffer = nil
+	return !t.closeAfter && t.err == nil
 }
 
 // HangUp ends the answer and the connection while the handler still works. What that
 // writes from now on goes nowhere.
-func (t *turn) HangUp() {
+func (t *responseWriter) HangUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.done || t.err != nil {
@@ -320,34 +320,34 @@ func (t *turn) HangUp() {
 	if t.status == 0 {
 		t.writeHeader(http.StatusOK)
 	}
-	_ = t.send(nil, true)
-	t.close, t.err = true, errEnded
-	_ = t.c.nc.Close()
+	_ = t.sendBuffered(nil, true)
+	t.closeAfter, t.err = true, errRequestEnded
+	_ = t.conn.tcp.Close()
 }
 
 // SetReadDeadline bounds reading the body. One that has come already needs no
 // bound.
-func (t *turn) SetReadDeadline(at time.Time) error {
-	if t.body.c == nil || t.body.whole {
+func (t *responseWriter) SetReadDeadline(at time.Time) error {
+	if t.body.conn == nil || t.body.isBuffered {
 		return nil
 	}
-	return t.deadline(at, t.c.nc.SetReadDeadline)
+	return t.setDeadline(at, t.conn.tcp.SetReadDeadline)
 }
 
 // SetWriteDeadline bounds sending the answer.
-func (t *turn) SetWriteDeadline(at time.Time) error {
-	return t.deadline(at, t.c.nc.SetWriteDeadline)
+func (t *responseWriter) SetWriteDeadline(at time.Time) error {
+	return t.setDeadline(at, t.conn.tcp.SetWriteDeadline)
 }
 
-func (t *turn) deadline(at time.Time, set func(time.Time) error) error {
+func (t *responseWriter) setDeadline(at time.Time, set func(time.Time) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.done {
-		return errEnded
+		return errRequestEnded
 	}
-	if at.IsZero() && !t.timed {
+	if at.IsZero() && !t.hasDeadline {
 		return nil // none was set
 	}
-	t.timed = true
+	t.hasDeadline = true
 	return set(at)
 }

@@ -7,102 +7,102 @@ import "time"
 // request runs. It looks at what changed since it last looked, so a request costs
 // it nothing unless it takes longer than a tick.
 const (
-	tick     = 50 * time.Millisecond
-	nap      = time.Second // between looks while nothing runs
-	quiet    = 20          // ticks on which nothing ran before a nap
-	maxLooks = time.Second // the longest time between two looks at a request
+	watchInterval     = 50 * time.Millisecond
+	idleWatchInterval      = time.Second // between looks while nothing runs
+	quietTicks    = 20          // ticks on which nothing ran before a nap
+	maxCheckInterval = time.Second // the longest time between two looks at a request
 )
 
-// watched is what the watcher knows of a connection; nobody else touches it.
-type watched struct {
+// watchState is what the watcher knows of a connection; nobody else touches it.
+type watchState struct {
 	state uint64 // as last seen
 	since time.Time
-	look  time.Time // the next look at what runs
+	nextCheck  time.Time // the next look at what runs
 }
 
-// stir wakes the watcher: something runs.
-func (s *Server) stir() {
-	if s.asleep.Load() && s.asleep.CompareAndSwap(true, false) {
+// wakeWatcherIfAsleep wakes the watcher: something runs.
+func (s *Server) wakeWatcherIfAsleep() {
+	if s.watcherAsleep.Load() && s.watcherAsleep.CompareAndSwap(true, false) {
 		select {
-		case s.wake <- struct{}{}:
+		case s.wakeWatcher <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// watch looks until the server ends. While nothing runs it does so rarely.
-func (s *Server) watch() {
-	long := min(nap, s.http.ReadHeaderTimeout/2, s.http.IdleTimeout/2)
-	t := time.NewTimer(tick)
+// watchConns looks until the server ends. While nothing runs it does so rarely.
+func (s *Server) watchConns() {
+	long := min(idleWatchInterval, s.httpServer.ReadHeaderTimeout/2, s.httpServer.IdleTimeout/2)
+	t := time.NewTimer(watchInterval)
 	defer t.Stop()
 	for idle := 0; ; {
 		select {
-		case <-s.ended:
-			s.watchEnd()
+		case <-s.stopping:
+			s.watchUntilIdle()
 			return
 		case <-t.C:
-		case <-s.wake:
+		case <-s.wakeWatcher:
 			idle = 0
 		}
-		wait := tick
-		if idle++; idle > quiet {
-			s.asleep.Store(true) // before the look: what begins after it stirs
+		wait := watchInterval
+		if idle++; idle > quietTicks {
+			s.watcherAsleep.Store(true) // before the look: what begins after it stirs
 			wait = long
 		}
-		if s.lookAll(time.Now()) {
-			s.asleep.Store(false)
-			idle, wait = 0, tick
+		if s.checkConns(time.Now()) {
+			s.watcherAsleep.Store(false)
+			idle, wait = 0, watchInterval
 		}
 		t.Reset(wait)
 	}
 }
 
-// watchEnd looks on while requests run that Shutdown waits for.
-func (s *Server) watchEnd() {
-	for t := time.NewTicker(tick); s.lookAll(time.Now()); {
+// watchUntilIdle looks on while requests run that Shutdown waits for.
+func (s *Server) watchUntilIdle() {
+	for t := time.NewTicker(watchInterval); s.checkConns(time.Now()); {
 		<-t.C
 	}
 }
 
-// lookAll looks at every connection and says whether a request runs on one.
-func (s *Server) lookAll(now time.Time) (runs bool) {
-	var long []*conn
+// checkConns looks at every connection and says whether a request runs on one.
+func (s *Server) checkConns(now time.Time) (runs bool) {
+	var long []*serverConn
 	s.mu.Lock()
 	for c := range s.conns {
 		state := c.state.Load()
-		runs = runs || state%phases == running
-		if w := &c.watch; w.state != state || w.since.IsZero() {
-			w.state, w.since, w.look = state, now, now
+		runs = runs || state%phaseCount == phaseRunning
+		if w := &c.watched; w.state != state || w.since.IsZero() {
+			w.state, w.since, w.nextCheck = state, now, now
 			continue
 		}
 		long = append(long, c)
 	}
 	s.mu.Unlock()
 	for _, c := range long {
-		c.look(now)
+		c.checkUnchanged(now)
 	}
 	return runs
 }
 
-// look judges a connection that is as it was when last seen.
-func (c *conn) look(now time.Time) {
-	w := &c.watch
+// checkUnchanged judges a connection that is as it was when last seen.
+func (c *serverConn) checkUnchanged(now time.Time) {
+	w := &c.watched
 	since := now.Sub(w.since)
-	switch first := w.state < phases; w.state % phases {
-	case waiting:
-		if since > c.s.http.IdleTimeout || first && since > c.s.http.ReadHeaderTimeout {
-			c.closeAs(w.state)
+	switch first := w.state < phaseCount; w.state % phaseCount {
+	case phaseWaiting:
+		if since > c.server.httpServer.IdleTimeout || first && since > c.server.httpServer.ReadHeaderTimeout {
+			c.closeIfUnchanged(w.state)
 		}
-	case reading:
-		if since > c.s.http.ReadHeaderTimeout {
-			c.closeAs(w.state)
+	case phaseReading:
+		if since > c.server.httpServer.ReadHeaderTimeout {
+			c.closeIfUnchanged(w.state)
 		}
-	case running:
-		if now.Before(w.look) {
+	case phaseRunning:
+		if now.Before(w.nextCheck) {
 			return
 		}
-		w.look = now.Add(max(tick/2, min(since/8, maxLooks)))
-		if t := c.now.Load(); t != nil && gone(c.raw) {
+		w.nextCheck = now.Add(max(watchInterval/2, min(since/8, maxCheckInterval)))
+		if t := c.current.Load(); t != nil && isPeerClosed(c.rawConn) {
 			t.cancel() // and that of no later one
 		}
 	}
