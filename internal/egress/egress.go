@@ -103,7 +103,7 @@ func (e *Egress) Client(opt ClientOptions) *http.Client {
 			log:      e.opt.Logger,
 			https:    e.transport(j, secure),
 			http:     e.transport(j, open),
-			lines:    pools{dial: open},
+			lines:    transport{dial: open},
 		},
 	}
 }

@@ -19,7 +19,7 @@ type guarded struct {
 	log      *slog.Logger
 	https    *http.Transport
 	http     *http.Transport
-	lines    pools // of Line
+	lines    transport // of Line
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -72,7 +72,7 @@ func (g *guarded) refused(ctx context.Context, host string, err error) error {
 func (g *guarded) CloseIdleConnections() {
 	g.https.CloseIdleConnections()
 	g.http.CloseIdleConnections()
-	g.lines.closeIdle()
+	g.lines.closeIdleConns()
 }
 
 func closeBody(r *http.Request) {

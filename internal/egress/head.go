@@ -12,8 +12,8 @@ import (
 // also where others are lenient.
 
 const (
-	maxInterim = 8         // 1xx answers before the one that counts
-	maxKeep    = 24 * 3600 // seconds that a server may say it keeps a connection
+	maxInterimResponses = 8         // 1xx answers before the one that counts
+	maxKeepAliveSeconds    = 24 * 3600 // seconds that a server may say it keeps a connection
 )
 
 var (
@@ -25,25 +25,25 @@ var (
 	errChunk      = errors.New("a chunk of the answer is malformed")
 )
 
-// head is what the head of an answer says of how it is to be read.
-type head struct {
+// responseHead is what the head of an answer says of how it is to be read.
+type responseHead struct {
 	status   int
-	minor    byte  // of HTTP/1.x: '0' or '1'
+	minorVersion    byte  // of HTTP/1.x: '0' or '1'
 	length   int64 // -1 is not said
 	chunked  bool
-	closing  bool          // the connection ends with this answer
-	keep     time.Duration // how long the server keeps it; 0 is not said
-	interims int           // answers before this one
+	willClose  bool          // the connection ends with this answer
+	keepAliveTime     time.Duration // how long the server keeps it; 0 is not said
+	interimCount int           // answers before this one
 }
 
-// statusLine takes the first line, without its CRLF.
-func (h *head) statusLine(line []byte) error {
+// parseStatusLine takes the first line, without its CRLF.
+func (h *responseHead) parseStatusLine(line []byte) error {
 	const version = "HTTP/1."
 	if len(line) < len(version)+5 || string(line[:len(version)]) != version {
 		return errStatusLine
 	}
 	minor, rest := line[len(version)], line[len(version)+1:]
-	if minor != '0' && minor != '1' || rest[0] != ' ' || len(rest) > 4 && rest[4] != ' ' || !text(rest) {
+	if minor != '0' && minor != '1' || rest[0] != ' ' || len(rest) > 4 && rest[4] != ' ' || !isFieldText(rest) {
 		return errStatusLine
 	}
 	status := 0
@@ -56,34 +56,34 @@ func (h *head) statusLine(line []byte) error {
 	if status < 100 {
 		return errStatusLine
 	}
-	*h = head{status: status, minor: minor, length: -1, closing: minor == '0', interims: h.interims}
+	*h = responseHead{status: status, minorVersion: minor, length: -1, willClose: minor == '0', interimCount: h.interimCount}
 	return nil
 }
 
-// field takes one header line, without its CRLF.
-func (h *head) field(line []byte) error {
+// parseField takes one header line, without its CRLF.
+func (h *responseHead) parseField(line []byte) error {
 	name, value, ok := splitField(line)
 	if !ok {
 		return errField
 	}
 	switch len(name) { // few are looked at, and most lines are none of them
 	case len("Connection"): // and Keep-Alive
-		if equalFold(name, "connection") {
-			h.connection(value)
-		} else if equalFold(name, "keep-alive") {
-			h.keepAlive(value)
+		if equalFoldASCII(name, "connection") {
+			h.parseConnection(value)
+		} else if equalFoldASCII(name, "keep-alive") {
+			h.parseKeepAlive(value)
 		}
 	case len("Content-Length"):
-		if equalFold(name, "content-length") {
-			n, ok := decimal(value)
+		if equalFoldASCII(name, "content-length") {
+			n, ok := parseDecimal(value)
 			if !ok || h.length >= 0 {
 				return errFraming
 			}
 			h.length = n
 		}
 	case len("Transfer-Encoding"):
-		if equalFold(name, "transfer-encoding") {
-			if h.chunked || !equalFold(value, "chunked") {
+		if equalFoldASCII(name, "transfer-encoding") {
+			if h.chunked || !equalFoldASCII(value, "chunked") {
 				return errFraming
 			}
 			h.chunked = true
@@ -92,38 +92,38 @@ func (h *head) field(line []byte) error {
 	return nil
 }
 
-// end judges the head as a whole. interim says that another follows.
-func (h *head) end() (interim bool, err error) {
-	if h.chunked && (h.length >= 0 || h.minor == '0') {
+// finishHead judges the head as a whole. interim says that another follows.
+func (h *responseHead) finishHead() (interim bool, err error) {
+	if h.chunked && (h.length >= 0 || h.minorVersion == '0') {
 		return false, errFraming
 	}
 	if h.status >= 200 {
 		return false, nil
 	}
-	if h.interims++; h.status == 101 || h.interims > maxInterim || h.length > 0 || h.chunked {
+	if h.interimCount++; h.status == 101 || h.interimCount > maxInterimResponses || h.length > 0 || h.chunked {
 		return false, errInterim
 	}
 	return true, nil
 }
 
-// bare says that an answer of this status has no body, whatever it says.
-func (h *head) bare() bool { return h.status == 204 || h.status == 304 }
+// hasNoBody says that an answer of this status has no body, whatever it says.
+func (h *responseHead) hasNoBody() bool { return h.status == 204 || h.status == 304 }
 
-func (h *head) connection(value []byte) {
+func (h *responseHead) parseConnection(value []byte) {
 	for token := range bytes.SplitSeq(value, []byte{','}) {
-		if equalFold(bytes.Trim(token, " \t"), "close") {
-			h.closing = true
+		if equalFoldASCII(bytes.Trim(token, " \t"), "close") {
+			h.willClose = true
 		}
 	}
 }
 
-// keepAlive reads how long a server keeps connections that it does not use.
-func (h *head) keepAlive(value []byte) {
+// parseKeepAlive reads how long a server keeps connections that it does not use.
+func (h *responseHead) parseKeepAlive(value []byte) {
 	for param := range bytes.SplitSeq(value, []byte{','}) {
 		name, seconds, _ := bytes.Cut(bytes.Trim(param, " \t"), []byte{'='})
-		if n, ok := decimal(seconds); ok && equalFold(name, "timeout") {
-			h.keep = time.Duration(min(n, maxKeep)) * time.Second
-			h.closing = h.closing || n == 0
+		if n, ok := parseDecimal(seconds); ok && equalFoldASCII(name, "timeout") {
+			h.keepAliveTime = time.Duration(min(n, maxKeepAliveSeconds)) * time.Second
+			h.willClose = h.willClose || n == 0
 		}
 	}
 }
@@ -137,28 +137,28 @@ func splitField(line []byte) (name, value []byte, ok bool) {
 	}
 	name, value = line[:colon], bytes.Trim(line[colon+1:], " \t")
 	for _, b := range name {
-		if !tokenByte(b) {
+		if !isTokenByte(b) {
 			return nil, nil, false
 		}
 	}
-	return name, value, text(value)
+	return name, value, isFieldText(value)
 }
 
-// lookup gives the first value of a header among lines, each with its CRLF.
-func lookup(lines []byte, name string) []byte {
+// findField gives the first value of a header among lines, each with its CRLF.
+func findField(lines []byte, name string) []byte {
 	for len(lines) > 0 {
 		end := bytes.IndexByte(lines, '\n')
 		line := lines[:end-1]
 		lines = lines[end+1:]
-		if len(line) > len(name) && line[len(name)] == ':' && equalFold(line[:len(name)], name) {
+		if len(line) > len(name) && line[len(name)] == ':' && equalFoldASCII(line[:len(name)], name) {
 			return bytes.Trim(line[len(name)+1:], " \t")
 		}
 	}
 	return nil
 }
 
-// decimal reads a length: digits only, and no more than fit.
-func decimal(b []byte) (int64, bool) {
+// parseDecimal reads a length: digits only, and no more than fit.
+func parseDecimal(b []byte) (int64, bool) {
 	if len(b) == 0 || len(b) > 18 {
 		return 0, false
 	}
@@ -172,11 +172,11 @@ func decimal(b []byte) (int64, bool) {
 	return n, true
 }
 
-// chunkSize reads the line before a chunk: digits only, and then perhaps
+// parseChunkSize reads the line before a chunk: digits only, and then perhaps
 // extensions, which mean nothing here.
-func chunkSize(line []byte) (int64, error) {
+func parseChunkSize(line []byte) (int64, error) {
 	digits, extension, _ := bytes.Cut(line, []byte{';'})
-	if len(digits) == 0 || len(digits) > 15 || !text(extension) {
+	if len(digits) == 0 || len(digits) > 15 || !isFieldText(extension) {
 		return 0, errChunk
 	}
 	var n int64
@@ -194,8 +194,8 @@ func chunkSize(line []byte) (int64, error) {
 	return n, nil
 }
 
-// text says whether b may stand in a header's value.
-func text(b []byte) bool {
+// isFieldText says whether b may stand in a header's value.
+func isFieldText(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\t' || c == 0x7f {
 			return false
@@ -204,24 +204,24 @@ func text(b []byte) bool {
 	return true
 }
 
-func tokenByte(b byte) bool {
+func isTokenByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", b) >= 0
 }
 
-// equalFold compares ASCII without regard to case.
-func equalFold(b []byte, s string) bool {
+// equalFoldASCII compares ASCII without regard to case.
+func equalFoldASCII(b []byte, s string) bool {
 	if len(b) != len(s) {
 		return false
 	}
 	for i := range b {
-		if lower(b[i]) != lower(s[i]) {
+		if toLowerASCII(b[i]) != toLowerASCII(s[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-func lower(b byte) byte {
+func toLowerASCII(b byte) byte {
 	if b >= 'A' && b <= 'Z' {
 		return b | 0x20
 	}

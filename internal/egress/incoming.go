@@ -9,33 +9,33 @@ import (
 )
 
 const (
-	firstBuffer = 4 << 10
-	// roomForChunks is what a body in chunks needs beside the head, for the
+	firstBufferSize = 4 << 10
+	// chunkLineRoom is what a body in chunks needs beside the head, for the
 	// lines between them.
-	roomForChunks = 1 << 10
-	maxTrailer    = 8 << 10
+	chunkLineRoom = 1 << 10
+	maxTrailerBytes    = 8 << 10
 )
 
 // errHeadTooLarge is for an answer whose head does not end.
 var errHeadTooLarge = errors.New("the head of the answer is above 64 KiB")
 
-// incoming reads answers from a connection, one after the other. The head stays
+// responseReader reads answers from a connection, one after the other. The head stays
 // in the buffer until the next begins, so that its fields can be looked up.
-type incoming struct {
+type responseReader struct {
 	src  io.Reader
 	buf  []byte
 	r, w int // what was read and not used yet
 
-	head
-	fields, base int // where the header fields begin in buf, and where the body
+	responseHead
+	fieldsStart, bodyStart int // where the header fields begin in buf, and where the body
 
 	kind    bodyKind
-	left    int64 // of a body of known length, or of the chunk
+	remaining    int64 // of a body of known length, or of the chunk
 	inChunk bool  // a chunk was begun: its CRLF is still to come
-	ending  bool  // the last chunk was there: only trailers follow
-	trailed int   // bytes of them
-	failed  error // of a read that was made before the head was wanted
-	err     error // of the body; io.EOF is its end
+	lastChunkRead  bool  // the last chunk was there: only trailers follow
+	trailerBytes int   // bytes of them
+	readErr  error // of a read that was made before the head was wanted
+	bodyErr     error // of the body; io.EOF is its end
 }
 
 type bodyKind int
@@ -44,22 +44,22 @@ const (
 	bodyNone bodyKind = iota
 	bodySized
 	bodyChunked
-	bodyToEnd // as long as the connection lasts
+	bodyUntilClose // as long as the connection lasts
 )
 
-// begin makes room for another answer. What is left over from the one before
+// reset makes room for another answer. What is left over from the one before
 // means that it was read wrong, by us or by the other side.
-func (in *incoming) begin() {
-	if cap(in.buf) > 4*firstBuffer || in.buf == nil {
-		in.buf = make([]byte, firstBuffer)
+func (in *responseReader) reset() {
+	if cap(in.buf) > 4*firstBufferSize || in.buf == nil {
+		in.buf = make([]byte, firstBufferSize)
 	}
-	*in = incoming{src: in.src, buf: in.buf[:cap(in.buf)]}
+	*in = responseReader{src: in.src, buf: in.buf[:cap(in.buf)]}
 }
 
-// fill reads more behind what is there.
-func (in *incoming) fill() error {
-	if in.failed != nil {
-		return in.failed
+// readMore reads more behind what is there.
+func (in *responseReader) readMore() error {
+	if in.readErr != nil {
+		return in.readErr
 	}
 	n, err := in.src.Read(in.buf[in.w:])
 	in.w += n
@@ -73,30 +73,30 @@ func (in *incoming) fill() error {
 }
 
 // readHead reads up to the end of the head, past answers that only announce it.
-func (in *incoming) readHead() error {
+func (in *responseReader) readHead() error {
 	first := true
 	for {
-		line, err := in.headLine()
+		line, err := in.readHeadLine()
 		switch {
 		case err != nil:
 			return err
 		case first:
 			first = false
-			if err := in.statusLine(line); err != nil {
+			if err := in.parseStatusLine(line); err != nil {
 				return err
 			}
-			in.fields = in.r
+			in.fieldsStart = in.r
 		case len(line) > 0:
-			if err := in.field(line); err != nil {
+			if err := in.parseField(line); err != nil {
 				return err
 			}
 		default:
-			interim, err := in.end()
+			interim, err := in.finishHead()
 			if err != nil {
 				return err
 			}
 			if !interim {
-				in.base = in.r
+				in.bodyStart = in.r
 				in.beginBody()
 				return nil
 			}
@@ -105,8 +105,8 @@ func (in *incoming) readHead() error {
 	}
 }
 
-// headLine gives the next line, without its CRLF. The buffer grows with it.
-func (in *incoming) headLine() ([]byte, error) {
+// readHeadLine gives the next line, without its CRLF. The buffer grows with it.
+func (in *responseReader) readHeadLine() ([]byte, error) {
 	for scanned := in.r; ; {
 		if i := bytes.IndexByte(in.buf[scanned:in.w], '\n'); i >= 0 {
 			end := scanned + i
@@ -124,47 +124,47 @@ func (in *incoming) headLine() ([]byte, error) {
 			}
 			in.buf = append(in.buf, make([]byte, min(len(in.buf), maxHeader-len(in.buf)))...)
 		}
-		if err := in.fill(); err != nil {
-			return nil, unexpected(err)
+		if err := in.readMore(); err != nil {
+			return nil, toUnexpectedEOF(err)
 		}
 	}
 }
 
-func unexpected(err error) error {
+func toUnexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
 }
 
-func (in *incoming) beginBody() {
+func (in *responseReader) beginBody() {
 	switch {
-	case in.bare():
-		in.kind, in.err = bodyNone, io.EOF
-		in.closing = in.closing || in.chunked || in.length > 0
+	case in.hasNoBody():
+		in.kind, in.bodyErr = bodyNone, io.EOF
+		in.willClose = in.willClose || in.chunked || in.length > 0
 		in.length = 0
 	case in.chunked:
 		in.kind = bodyChunked
-		if len(in.buf)-in.r < roomForChunks {
-			in.buf = append(in.buf, make([]byte, roomForChunks)...)
+		if len(in.buf)-in.r < chunkLineRoom {
+			in.buf = append(in.buf, make([]byte, chunkLineRoom)...)
 		}
 	case in.length >= 0:
-		in.kind, in.left = bodySized, in.length
-		if in.left == 0 {
-			in.err = io.EOF
+		in.kind, in.remaining = bodySized, in.length
+		if in.remaining == 0 {
+			in.bodyErr = io.EOF
 		}
 	default:
-		in.kind, in.closing = bodyToEnd, true
+		in.kind, in.willClose = bodyUntilClose, true
 	}
 }
 
-// lines are the header fields, each with its CRLF.
-func (in *incoming) lines() []byte { return in.buf[in.fields : in.base-len("\r\n")] }
+// fieldLines are the header fields, each with its CRLF.
+func (in *responseReader) fieldLines() []byte { return in.buf[in.fieldsStart : in.bodyStart-len("\r\n")] }
 
 // readBody reads the body as io.Reader does.
-func (in *incoming) readBody(p []byte) (int, error) {
-	if in.err != nil {
-		return 0, in.err
+func (in *responseReader) readBody(p []byte) (int, error) {
+	if in.bodyErr != nil {
+		return 0, in.bodyErr
 	}
 	if len(p) == 0 {
 		return 0, nil
@@ -175,71 +175,71 @@ func (in *incoming) readBody(p []byte) (int, error) {
 	case bodyNone:
 		err = io.EOF
 	case bodySized:
-		n, err = in.take(p)
-		if in.left == 0 && err == nil {
+		n, err = in.readRemaining(p)
+		if in.remaining == 0 && err == nil {
 			err = io.EOF
 		}
 	case bodyChunked:
-		if in.left == 0 {
-			err = in.nextChunk()
+		if in.remaining == 0 {
+			err = in.readChunkLine()
 		}
 		if err == nil {
-			n, err = in.take(p)
+			n, err = in.readRemaining(p)
 		}
-	case bodyToEnd:
+	case bodyUntilClose:
 		if n = copy(p, in.buf[in.r:in.w]); n > 0 {
 			in.r += n
 		} else if n, err = in.src.Read(p); n > 0 {
 			err = nil
 		}
 	}
-	if err != nil && !errors.Is(err, errWouldWait) {
-		in.err = err
+	if err != nil && !errors.Is(err, errWouldBlock) {
+		in.bodyErr = err
 	}
 	return n, err
 }
 
-// take reads what is left of a body or chunk of known length.
-func (in *incoming) take(p []byte) (int, error) {
-	if int64(len(p)) > in.left {
-		p = p[:in.left]
+// readRemaining reads what is left of a body or chunk of known length.
+func (in *responseReader) readRemaining(p []byte) (int, error) {
+	if int64(len(p)) > in.remaining {
+		p = p[:in.remaining]
 	}
-	if in.r == in.w && in.kind == bodyChunked && in.left < int64(len(in.buf)-in.base) {
+	if in.r == in.w && in.kind == bodyChunked && in.remaining < int64(len(in.buf)-in.bodyStart) {
 		// What follows the chunk comes with it.
-		if err := in.refill(); err != nil {
-			return 0, unexpected(err)
+		if err := in.refillBuffer(); err != nil {
+			return 0, toUnexpectedEOF(err)
 		}
 	}
 	if in.r < in.w {
 		n := copy(p, in.buf[in.r:in.w])
 		in.r += n
-		in.left -= int64(n)
+		in.remaining -= int64(n)
 		return n, nil
 	}
 	n, err := in.src.Read(p)
-	in.left -= int64(n)
+	in.remaining -= int64(n)
 	if n > 0 {
 		return n, nil
 	}
 	if err == nil {
 		err = io.ErrNoProgress
 	}
-	return 0, unexpected(err)
+	return 0, toUnexpectedEOF(err)
 }
 
-// refill reads into the buffer behind the head, where nothing is left.
-func (in *incoming) refill() error {
-	in.r, in.w = in.base, in.base
-	return in.fill()
+// refillBuffer reads into the buffer behind the head, where nothing is left.
+func (in *responseReader) refillBuffer() error {
+	in.r, in.w = in.bodyStart, in.bodyStart
+	return in.readMore()
 }
 
-// nextChunk reads what stands before a chunk's bytes; io.EOF is the end of all.
-func (in *incoming) nextChunk() error {
-	if in.ending {
-		return in.trailer()
+// readChunkLine reads what stands before a chunk's bytes; io.EOF is the end of all.
+func (in *responseReader) readChunkLine() error {
+	if in.lastChunkRead {
+		return in.readTrailer()
 	}
 	if in.inChunk {
-		line, err := in.bodyLine()
+		line, err := in.readBodyLine()
 		if err != nil {
 			return err
 		}
@@ -248,25 +248,25 @@ func (in *incoming) nextChunk() error {
 		}
 		in.inChunk = false
 	}
-	line, err := in.bodyLine()
+	line, err := in.readBodyLine()
 	if err != nil {
 		return err
 	}
-	if in.left, err = chunkSize(line); err != nil {
+	if in.remaining, err = parseChunkSize(line); err != nil {
 		return err
 	}
-	if in.left > 0 {
+	if in.remaining > 0 {
 		in.inChunk = true
 		return nil
 	}
-	in.ending = true
-	return in.trailer()
+	in.lastChunkRead = true
+	return in.readTrailer()
 }
 
-// trailer reads the fields after the last chunk, which are not used.
-func (in *incoming) trailer() error {
-	for in.trailed <= maxTrailer {
-		line, err := in.bodyLine()
+// readTrailer reads the fields after the last chunk, which are not used.
+func (in *responseReader) readTrailer() error {
+	for in.trailerBytes <= maxTrailerBytes {
+		line, err := in.readBodyLine()
 		if err != nil {
 			return err
 		}
@@ -276,14 +276,14 @@ func (in *incoming) trailer() error {
 		if _, _, ok := splitField(line); !ok {
 			return errField
 		}
-		in.trailed += len(line)
+		in.trailerBytes += len(line)
 	}
 	return errChunk
 }
 
-// bodyLine gives the next line between chunks, without its CRLF. When it has to
+// readBodyLine gives the next line between chunks, without its CRLF. When it has to
 // wait and may not, nothing is used up.
-func (in *incoming) bodyLine() ([]byte, error) {
+func (in *responseReader) readBodyLine() ([]byte, error) {
 	for {
 		if i := bytes.IndexByte(in.buf[in.r:in.w], '\n'); i >= 0 {
 			end := in.r + i
@@ -294,24 +294,24 @@ func (in *incoming) bodyLine() ([]byte, error) {
 			in.r = end + 1
 			return line, nil
 		}
-		if in.r > in.base {
-			in.w = in.base + copy(in.buf[in.base:], in.buf[in.r:in.w])
-			in.r = in.base
+		if in.r > in.bodyStart {
+			in.w = in.bodyStart + copy(in.buf[in.bodyStart:], in.buf[in.r:in.w])
+			in.r = in.bodyStart
 		}
-		if in.w-in.r >= roomForChunks || in.w == len(in.buf) {
+		if in.w-in.r >= chunkLineRoom || in.w == len(in.buf) {
 			return nil, errChunk
 		}
-		if err := in.fill(); err != nil {
-			return nil, unexpected(err)
+		if err := in.readMore(); err != nil {
+			return nil, toUnexpectedEOF(err)
 		}
 	}
 }
 
-// done says that the answer was read to its end and that nothing follows it.
-func (in *incoming) done() bool { return errors.Is(in.err, io.EOF) && in.r == in.w }
+// isComplete says that the answer was read to its end and that nothing follows it.
+func (in *responseReader) isComplete() bool { return errors.Is(in.bodyErr, io.EOF) && in.r == in.w }
 
-// headError gives an error of reading a head its code.
-func headError(host string, err error) error {
+// codeHeadError gives an error of reading a head its code.
+func codeHeadError(host string, err error) error {
 	if errors.Is(err, errHeadTooLarge) {
 		return fail(junctor.CodeTooLarge, "the answer of "+host+" has headers above 64 KiB", err)
 	}

@@ -23,12 +23,12 @@ type parsed struct {
 }
 
 func parse(r io.Reader) (parsed, error) {
-	in := &incoming{src: r}
-	in.begin()
+	in := &responseReader{src: r}
+	in.reset()
 	if err := in.readHead(); err != nil {
 		return parsed{}, err
 	}
-	p := parsed{status: in.status, kind: string(lookup(in.lines(), "content-type"))}
+	p := parsed{status: in.status, kind: string(findField(in.fieldLines(), "content-type"))}
 	var body bytes.Buffer
 	for {
 		var b [700]byte
@@ -42,7 +42,7 @@ func parse(r io.Reader) (parsed, error) {
 		}
 	}
 	rest, _ := io.ReadAll(r)
-	p.body, p.left, p.keeps = body.String(), string(in.buf[in.r:in.w])+string(rest), !in.closing
+	p.body, p.left, p.keeps = body.String(), string(in.buf[in.r:in.w])+string(rest), !in.willClose
 	return p, nil
 }
 
@@ -110,8 +110,8 @@ func TestReadsWithoutRoom(t *testing.T) {
 		"chunks":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
 		"to the end": "HTTP/1.1 200 OK\r\n\r\nbody",
 	} {
-		in := &incoming{src: iotest.OneByteReader(strings.NewReader(data))}
-		in.begin()
+		in := &responseReader{src: iotest.OneByteReader(strings.NewReader(data))}
+		in.reset()
 		if err := in.readHead(); err != nil {
 			t.Fatal(err)
 		}

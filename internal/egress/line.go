@@ -18,11 +18,11 @@ import (
 // with all other lines of the same client to the same address, and are made
 // under the rules of that client, each address judged when it is dialled.
 type Line struct {
-	client *http.Client
+	redirectClient *http.Client
 	via    *guarded
-	pool   *pool
+	pool   *connPool
 	url    *url.URL
-	first  []byte // the request line and Host
+	requestLine  []byte // the request line and Host
 }
 
 // LineTo gives the line to a URL under the rules of a client that Egress.Client
@@ -38,15 +38,15 @@ func LineTo(c *http.Client, u *url.URL) (line *Line, ok bool) {
 		return nil, false // the client says what is wrong with it
 	}
 	target := u.RequestURI()
-	if !plain(u.Host) || !plain(target) {
+	if !isPlainASCII(u.Host) || !isPlainASCII(target) {
 		return nil, false
 	}
 	first := "POST " + target + " HTTP/1.1\r\nHost: " + u.Host + "\r\n"
-	return &Line{client: c, via: via, pool: via.lines.to(net.JoinHostPort(host, port(u))), url: u, first: []byte(first)}, true
+	return &Line{redirectClient: c, via: via, pool: via.lines.poolFor(net.JoinHostPort(host, port(u))), url: u, requestLine: []byte(first)}, true
 }
 
-// plain says whether a part of a URL can be sent as it is.
-func plain(s string) bool {
+// isPlainASCII says whether a part of a URL can be sent as it is.
+func isPlainASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f {
 			return false
@@ -64,24 +64,24 @@ type Field struct{ Name, Value string }
 // Head renders the header that requests have in common. What a connection says
 // about itself is not the caller's to say, and is left out.
 func (l *Line) Head(h http.Header) (*Head, error) {
-	text := bytes.Clone(l.first)
+	text := bytes.Clone(l.requestLine)
 	for name, values := range h {
-		if ownField(name) {
+		if isConnectionField(name) {
 			continue
 		}
 		for _, v := range values {
 			f := Field{name, v}
-			if err := f.check(); err != nil {
+			if err := f.validate(); err != nil {
 				return nil, err
 			}
-			text = f.appendTo(text)
+			text = f.appendLine(text)
 		}
 	}
 	return &Head{text: text}, nil
 }
 
-// ownField says whether a header field is for the connection, or made here.
-func ownField(name string) bool {
+// isConnectionField says whether a header field is for the connection, or made here.
+func isConnectionField(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "Host", "Content-Length", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Upgrade", "Expect", "Proxy-Connection", "Accept-Encoding":
 		return true
@@ -89,11 +89,11 @@ func ownField(name string) bool {
 	return false
 }
 
-// check says whether a field can be sent without becoming another.
-func (f Field) check() error {
+// validate says whether a field can be sent without becoming another.
+func (f Field) validate() error {
 	valid := f.Name != ""
 	for i := range len(f.Name) {
-		valid = valid && tokenByte(f.Name[i])
+		valid = valid && isTokenByte(f.Name[i])
 	}
 	for i := range len(f.Value) {
 		c := f.Value[i]
@@ -105,7 +105,7 @@ func (f Field) check() error {
 	return nil
 }
 
-func (f Field) appendTo(dst []byte) []byte {
+func (f Field) appendLine(dst []byte) []byte {
 	dst = append(append(dst, f.Name...), ": "...)
 	return append(append(dst, f.Value...), '\r', '\n')
 }
@@ -119,96 +119,96 @@ func (f Field) appendTo(dst []byte) []byte {
 // sent again. After an error r needs no Close.
 func (l *Line) Post(ctx context.Context, r *Reply, h *Head, fields []Field, parts ...[]byte) error {
 	for _, f := range fields {
-		if err := f.check(); err != nil {
+		if err := f.validate(); err != nil {
 			return err
 		}
 	}
-	r.line, r.ctx = l, ctx
+	r.client, r.ctx = l, ctx
 	err := ctx.Err()
 	if err == nil {
-		err = l.exchange(ctx, r, request{h, fields, parts})
+		err = l.sendAndReadHead(ctx, r, outgoingRequest{h, fields, parts})
 	}
 	if err == nil {
 		return nil
 	}
-	r.drop()
+	r.closeFailed()
 	return l.via.refused(ctx, l.url.Host, classify(ctx, l.url.Host, err))
 }
 
-// request is what is sent.
-type request struct {
+// outgoingRequest is what is sent.
+type outgoingRequest struct {
 	head   *Head
 	fields []Field
 	parts  [][]byte
 }
 
-func (q *request) appendHead(dst []byte) []byte {
+func (q *outgoingRequest) appendHead(dst []byte) []byte {
 	size := 0
 	for _, p := range q.parts {
 		size += len(p)
 	}
 	dst = append(dst, q.head.text...)
 	for _, f := range q.fields {
-		dst = f.appendTo(dst)
+		dst = f.appendLine(dst)
 	}
 	dst = append(dst, "Content-Length: "...)
 	dst = strconv.AppendInt(dst, int64(size), 10)
 	return append(dst, "\r\n\r\n"...)
 }
 
-// exchange sends the request on an idle connection or on a new one.
-func (l *Line) exchange(ctx context.Context, r *Reply, q request) error {
+// sendAndReadHead sends the request on an idle connection or on a new one.
+func (l *Line) sendAndReadHead(ctx context.Context, r *Reply, q outgoingRequest) error {
 	for {
-		c, reused := l.pool.take(), true
+		c, reused := l.pool.takeIdle(), true
 		if c == nil {
 			reused = false
 			var err error
-			if c, err = l.dial(ctx, r); err != nil {
+			if c, err = l.dialConn(ctx, r); err != nil {
 				return err
 			}
 		}
-		if !r.hold(c) {
-			return errBroken
+		if !r.attachConn(c) {
+			return errAborted
 		}
-		c.in.begin()
-		err := c.send(&q, reused)
-		if err != nil && !c.sent {
-			r.drop()
-			if reused && !r.isBroken() {
+		c.reader.reset()
+		err := c.sendRequest(&q, reused)
+		if err != nil && !c.hasSent {
+			r.closeFailed()
+			if reused && !r.isAborted() {
 				continue // the other side had closed it, and knows nothing of this
 			}
-			return notSent(ctx, l.url.Host, err)
+			return wrapUnsentError(ctx, l.url.Host, err)
 		}
 		// A server that answers early may close before it has read all.
-		c.spoilt = err != nil
-		headErr := c.in.readHead()
-		if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotFirstResponseByte != nil && c.in.w > 0 {
+		c.isUnusable = err != nil
+		headErr := c.reader.readHead()
+		if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotFirstResponseByte != nil && c.reader.w > 0 {
 			trace.GotFirstResponseByte()
 		}
 		if headErr != nil {
 			if reused {
 				// Whatever cut this one, a restart or something on the way, has
 				// cut the others too, and none of them shows it before it is used.
-				l.pool.closeIdle()
+				l.pool.closeIdleConns()
 			}
-			return headError(l.url.Host, headErr)
+			return codeHeadError(l.url.Host, headErr)
 		}
-		r.Status, r.Length = c.in.status, c.in.length
+		r.Status, r.Length = c.reader.status, c.reader.length
 		return nil
 	}
 }
 
-// dial makes a connection, unless the reply is broken meanwhile.
-func (l *Line) dial(ctx context.Context, r *Reply) (*conn, error) {
+// dialConn makes a connection, unless the reply is broken meanwhile.
+func (l *Line) dialConn(ctx context.Context, r *Reply) (*clientConn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !r.dialling(cancel) {
-		return nil, errBroken
+	if !r.setDialCancel(cancel) {
+		return nil, errAborted
 	}
-	return l.pool.make(ctx)
+	return l.pool.openConn(ctx)
 }
 
-func notSent(ctx context.Context, host string, err error) error {
+func wrapUnsentError(ctx context.Context, host string, err error) error {
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}

@@ -174,7 +174,7 @@ func TestLineUsesAConnectionAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t, answer)
 			l := lineTo(t, s.url)
-			g := gaps{most: idleFor}
+			g := gaps{most: defaultIdleTime}
 			for i := range 50 {
 				text := fmt.Sprint("call ", i)
 				if got := must(t, l, text); got != text {
@@ -246,16 +246,16 @@ func TestLineDialsAnew(t *testing.T) {
 func waitIdle(t *testing.T, l *Line) {
 	t.Helper()
 	poll.Until(t, "the close of an idle connection", time.Minute, func() bool {
-		c := l.pool.pop()
+		c := l.pool.popIdle()
 		if c == nil {
 			return true
 		}
 		// One whose answer has not ended is neither: its end comes before the close.
-		closed := !c.silent()
-		if c.pending {
-			closed = !c.usable() && c.in.err != nil || !c.pending && !c.silent()
+		closed := !c.isSilent()
+		if c.restPending {
+			closed = !c.isUsable() && c.reader.bodyErr != nil || !c.restPending && !c.isSilent()
 		}
-		l.pool.putBack([]*conn{c})
+		l.pool.returnIdle([]*clientConn{c})
 		return closed
 	})
 }
@@ -329,8 +329,8 @@ func TestLineErrors(t *testing.T) {
 		if _, _, err := say(t.Context(), l, "x"); junctor.CodeOf(err) != c.code {
 			t.Errorf("%s: %v", name, err)
 		}
-		if l.pool.open != 0 {
-			t.Errorf("%s: %d connections are left", name, l.pool.open)
+		if l.pool.openCount != 0 {
+			t.Errorf("%s: %d connections are left", name, l.pool.openCount)
 		}
 	}
 	u, _ := url.Parse("http://127.0.0.1:1/")
@@ -446,8 +446,8 @@ func TestLineEndsWithItsContext(t *testing.T) {
 	if _, _, err := say(done, l, "late"); junctor.CodeOf(err) != junctor.CodeCanceled {
 		t.Errorf("%v", err)
 	}
-	if l.pool.open > 1 {
-		t.Errorf("%d connections are left", l.pool.open)
+	if l.pool.openCount > 1 {
+		t.Errorf("%d connections are left", l.pool.openCount)
 	}
 }
 
@@ -481,7 +481,7 @@ func TestLineTakesAnEarlyAnswer(t *testing.T) {
 		if err != nil || status != http.StatusRequestEntityTooLarge || got != "large" {
 			t.Errorf("%d bytes: %d %q %v", size, status, got, err)
 		}
-		l.pool.closeIdle()
+		l.pool.closeIdleConns()
 	}
 }
 
@@ -489,8 +489,8 @@ func TestLineCarriesLargeBodies(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, echoes)
 	l := lineTo(t, s.url)
-	g := gaps{most: idleFor}
-	for _, size := range []int{oneWrite - 1000, oneWrite - 1, oneWrite, oneWrite + 1, 64 << 10, 1 << 20, 8 << 20} {
+	g := gaps{most: defaultIdleTime}
+	for _, size := range []int{maxSingleWrite - 1000, maxSingleWrite - 1, maxSingleWrite, maxSingleWrite + 1, 64 << 10, 1 << 20, 8 << 20} {
 		text := strings.Repeat("0123456789abcdef", size/16) + strings.Repeat("z", size%16)
 		if got := must(t, l, text); got != text {
 			t.Errorf("%d bytes came back as %d", size, len(got))
@@ -532,14 +532,14 @@ func TestLineLeavesAStream(t *testing.T) {
 		r.Leave()
 		<-ended
 	}
-	g := gaps{most: leaveFor}
+	g := gaps{most: releaseTimeout}
 	for range 20 {
 		g.note()
 		leave()
 		poll.Holds(200*time.Millisecond, func() bool { // until the end has arrived
-			c := l.pool.take()
+			c := l.pool.takeIdle()
 			if c != nil {
-				l.pool.put(c)
+				l.pool.putIdle(c)
 			}
 			return c != nil
 		})
@@ -663,27 +663,27 @@ func TestPoolBounds(t *testing.T) {
 	s := newScript(t, echoes)
 	l := lineTo(t, s.url)
 	must(t, l, "x")
-	if l.pool.open != 1 || len(l.pool.idle) != 1 {
-		t.Fatalf("%d open, %d idle", l.pool.open, len(l.pool.idle))
+	if l.pool.openCount != 1 || len(l.pool.idle) != 1 {
+		t.Fatalf("%d open, %d idle", l.pool.openCount, len(l.pool.idle))
 	}
-	l.pool.idle[0].until = time.Now().Add(-time.Second)
-	l.pool.tidy()
-	if l.pool.open != 0 || len(l.pool.idle) != 0 || l.pool.sweep != nil || len(l.via.lines.all) != 0 {
-		t.Errorf("after its time: %d open, %d idle", l.pool.open, len(l.pool.idle))
+	l.pool.idle[0].idleUntil = time.Now().Add(-time.Second)
+	l.pool.closeExpired()
+	if l.pool.openCount != 0 || len(l.pool.idle) != 0 || l.pool.sweepTimer != nil || len(l.via.lines.pools) != 0 {
+		t.Errorf("after its time: %d open, %d idle", l.pool.openCount, len(l.pool.idle))
 	}
-	l.pool.open = maxOpen
+	l.pool.openCount = maxOpenConns
 	if _, _, err := say(t.Context(), l, "x"); junctor.CodeOf(err) != junctor.CodeUnavailable {
 		t.Errorf("%v", err)
 	}
-	l.pool.open = 0
+	l.pool.openCount = 0
 	must(t, l, "x")
-	if kept := time.Until(l.pool.idle[0].until); kept > idleFor {
+	if kept := time.Until(l.pool.idle[0].idleUntil); kept > defaultIdleTime {
 		t.Errorf("kept for %v", kept)
 	}
 	if again := lineTo(t, s.url); again.pool == l.pool {
 		t.Error("two clients share connections")
 	}
-	if again, _ := LineTo(l.client, mustURL(t, s.url+"/other")); again.pool == l.pool {
+	if again, _ := LineTo(l.redirectClient, mustURL(t, s.url+"/other")); again.pool == l.pool {
 		t.Error("a pool that was forgotten is shared again")
 	}
 }

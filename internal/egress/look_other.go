@@ -4,19 +4,19 @@ package egress
 
 import "syscall"
 
-// raw is for systems where a socket cannot be used without waiting for it: what
+// rawSocket is for systems where a socket cannot be used without waiting for it: what
 // it is asked is always answered as if there were nothing yet.
 //
 // So bytes that arrive between two requests are not seen before the next request
 // is sent, as they are elsewhere: they are read as its answer. What refuses them
 // then is the id of the JSON-RPC message, which cannot be known before the request
 // is sent; the connection is closed (upstream, flights.newID).
-type raw struct{}
+type rawSocket struct{}
 
-func newRaw(syscall.Conn) (*raw, error) { return &raw{}, nil }
+func newRawSocket(syscall.Conn) (*rawSocket, error) { return &rawSocket{}, nil }
 
-func (*raw) read([]byte) (int, error) { return 0, errWouldWait }
+func (*rawSocket) readNow([]byte) (int, error) { return 0, errWouldBlock }
 
-func (*raw) write([]byte) (int, error) { return 0, errWouldWait }
+func (*rawSocket) writeNow([]byte) (int, error) { return 0, errWouldBlock }
 
-func (*raw) ask([]byte, []byte) (sent, n int, err error) { return 0, 0, nil }
+func (*rawSocket) exchangeBytes([]byte, []byte) (sent, n int, err error) { return 0, 0, nil }

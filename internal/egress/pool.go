@@ -10,97 +10,97 @@ import (
 )
 
 const (
-	// idleFor is how long a connection is kept where the server does not say:
+	// defaultIdleTime is how long a connection is kept where the server does not say:
 	// less than the shortest that servers are known for, 5 s.
-	idleFor = 4 * time.Second
-	// spareIdle is how much earlier than the server we give a connection up.
-	spareIdle = time.Second
+	defaultIdleTime = 4 * time.Second
+	// idleMargin is how much earlier than the server we give a connection up.
+	idleMargin = time.Second
 
-	maxIdle = 128  // connections of one origin that wait
-	maxOpen = 1024 // connections of one origin
+	maxIdleConns = 128  // connections of one origin that wait
+	maxOpenConns = 1024 // connections of one origin
 )
 
-// pools are the connections that are made under the rules of one client.
-type pools struct {
+// transport are the connections that are made under the rules of one client.
+type transport struct {
 	dial dialFunc
 
 	mu  sync.Mutex
-	all map[string]*pool // by address
+	pools map[string]*connPool // by address
 }
 
-func (p *pools) to(address string) *pool {
+func (p *transport) poolFor(address string) *connPool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.all == nil {
-		p.all = map[string]*pool{}
+	if p.pools == nil {
+		p.pools = map[string]*connPool{}
 	}
-	one := p.all[address]
+	one := p.pools[address]
 	if one == nil {
-		one = &pool{pools: p, address: address}
-		p.all[address] = one
+		one = &connPool{transport: p, address: address}
+		p.pools[address] = one
 	}
 	return one
 }
 
-// forget drops a pool that has no connections. Who still has it may go on with
+// removePool drops a pool that has no connections. Who still has it may go on with
 // it: it is only shared no more.
-func (p *pools) forget(one *pool) {
+func (p *transport) removePool(one *connPool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.all[one.address] == one {
-		delete(p.all, one.address)
+	if p.pools[one.address] == one {
+		delete(p.pools, one.address)
 	}
 }
 
-func (p *pools) closeIdle() {
+func (p *transport) closeIdleConns() {
 	p.mu.Lock()
-	all := make([]*pool, 0, len(p.all))
-	for _, one := range p.all {
+	all := make([]*connPool, 0, len(p.pools))
+	for _, one := range p.pools {
 		all = append(all, one)
 	}
 	p.mu.Unlock()
 	for _, one := range all {
-		one.closeIdle()
+		one.closeIdleConns()
 	}
 }
 
-// pool holds the connections to one address.
-type pool struct {
-	pools   *pools
+// connPool holds the connections to one address.
+type connPool struct {
+	transport   *transport
 	address string
 
 	mu    sync.Mutex
-	idle  []*conn // the one used last stands last, and is used first
-	open  int     // idle ones and those in use
-	sweep *time.Timer
+	idle  []*clientConn // the one used last stands last, and is used first
+	openCount  int     // idle ones and those in use
+	sweepTimer *time.Timer
 }
 
-// take gives an idle connection that can be used; nil is none.
-func (p *pool) take() *conn {
+// takeIdle gives an idle connection that can be used; nil is none.
+func (p *connPool) takeIdle() *clientConn {
 	now := time.Now()
-	var unsettled []*conn
+	var unsettled []*clientConn
 	for {
-		c := p.pop()
+		c := p.popIdle()
 		if c == nil {
 			break
 		}
 		switch {
-		case now.After(c.until):
-			p.discard(c)
-		case c.usable():
-			p.putBack(unsettled)
+		case now.After(c.idleUntil):
+			p.closeConn(c)
+		case c.isUsable():
+			p.returnIdle(unsettled)
 			return c
-		case c.pending && c.in.err == nil:
+		case c.restPending && c.reader.bodyErr == nil:
 			unsettled = append(unsettled, c) // its answer may end yet
 		default:
-			p.discard(c)
+			p.closeConn(c)
 		}
 	}
-	p.putBack(unsettled)
+	p.returnIdle(unsettled)
 	return nil
 }
 
-func (p *pool) pop() *conn {
+func (p *connPool) popIdle() *clientConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := len(p.idle) - 1
@@ -113,7 +113,7 @@ func (p *pool) pop() *conn {
 	return c
 }
 
-func (p *pool) putBack(cs []*conn) {
+func (p *connPool) returnIdle(cs []*clientConn) {
 	if len(cs) == 0 {
 		return
 	}
@@ -122,74 +122,74 @@ func (p *pool) putBack(cs []*conn) {
 	p.idle = append(p.idle, cs...)
 }
 
-// make dials a new connection.
-func (p *pool) make(ctx context.Context) (*conn, error) {
+// openConn dials a new connection.
+func (p *connPool) openConn(ctx context.Context) (*clientConn, error) {
 	p.mu.Lock()
-	if p.open >= maxOpen {
+	if p.openCount >= maxOpenConns {
 		p.mu.Unlock()
 		return nil, &junctor.Error{Code: junctor.CodeUnavailable, RetryAfter: time.Second, Message: "there are too many connections to " + p.address + "; try again"}
 	}
-	p.open++
+	p.openCount++
 	p.mu.Unlock()
-	c, err := p.dial(ctx)
+	c, err := p.dialConn(ctx)
 	if err != nil {
-		p.closed()
+		p.countClosed()
 	}
 	return c, err
 }
 
-func (p *pool) dial(ctx context.Context) (*conn, error) {
-	c, err := p.pools.dial(ctx, "tcp", p.address)
+func (p *connPool) dialConn(ctx context.Context) (*clientConn, error) {
+	c, err := p.transport.dial(ctx, "tcp", p.address)
 	if err != nil {
 		return nil, err
 	}
-	return newConn(c)
+	return newClientConn(c)
 }
 
-// put takes a connection back that can be used again.
-func (p *pool) put(c *conn) {
-	keep := idleFor
-	if c.in.keep > 0 {
-		keep = min(max(c.in.keep-spareIdle, c.in.keep/2), idleTimeout)
+// putIdle takes a connection back that can be used again.
+func (p *connPool) putIdle(c *clientConn) {
+	keep := defaultIdleTime
+	if c.reader.keepAliveTime > 0 {
+		keep = min(max(c.reader.keepAliveTime-idleMargin, c.reader.keepAliveTime/2), idleTimeout)
 	}
-	if c.pending {
-		keep = min(keep, leaveFor)
+	if c.restPending {
+		keep = min(keep, releaseTimeout)
 	}
-	c.until = time.Now().Add(keep)
+	c.idleUntil = time.Now().Add(keep)
 	p.mu.Lock()
-	if len(p.idle) >= maxIdle {
+	if len(p.idle) >= maxIdleConns {
 		p.mu.Unlock()
-		p.discard(c)
+		p.closeConn(c)
 		return
 	}
 	p.idle = append(p.idle, c)
-	if p.sweep == nil {
-		p.sweep = time.AfterFunc(keep, p.tidy)
+	if p.sweepTimer == nil {
+		p.sweepTimer = time.AfterFunc(keep, p.closeExpired)
 	}
 	p.mu.Unlock()
 }
 
-// discard closes a connection.
-func (p *pool) discard(c *conn) {
+// closeConn closes a connection.
+func (p *connPool) closeConn(c *clientConn) {
 	_ = c.Close()
-	p.closed()
+	p.countClosed()
 }
 
-func (p *pool) closed() {
+func (p *connPool) countClosed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open--
+	p.openCount--
 }
 
-// tidy closes what was idle for long enough, and comes again while there is
+// closeExpired closes what was idle for long enough, and comes again while there is
 // anything.
-func (p *pool) tidy() {
+func (p *connPool) closeExpired() {
 	now := time.Now()
 	p.mu.Lock()
-	var old []*conn
+	var old []*clientConn
 	kept := p.idle[:0]
 	for _, c := range p.idle {
-		if now.Before(c.until) {
+		if now.Before(c.idleUntil) {
 			kept = append(kept, c)
 		} else {
 			old = append(old, c)
@@ -197,37 +197,37 @@ func (p *pool) tidy() {
 	}
 	clear(p.idle[len(kept):])
 	p.idle = kept
-	p.open -= len(old)
-	p.sweep = nil
+	p.openCount -= len(old)
+	p.sweepTimer = nil
 	if len(kept) > 0 {
-		p.sweep = time.AfterFunc(max(kept[0].until.Sub(now), leaveFor), p.tidy)
+		p.sweepTimer = time.AfterFunc(max(kept[0].idleUntil.Sub(now), releaseTimeout), p.closeExpired)
 	}
-	unused := p.open == 0
+	unused := p.openCount == 0
 	p.mu.Unlock()
-	closeAll(old)
+	closeConns(old)
 	if unused {
-		p.pools.forget(p)
+		p.transport.removePool(p)
 	}
 }
 
-func (p *pool) closeIdle() {
+func (p *connPool) closeIdleConns() {
 	p.mu.Lock()
 	old := p.idle
 	p.idle = nil
-	p.open -= len(old)
-	if p.sweep != nil {
-		p.sweep.Stop()
-		p.sweep = nil
+	p.openCount -= len(old)
+	if p.sweepTimer != nil {
+		p.sweepTimer.Stop()
+		p.sweepTimer = nil
 	}
-	unused := p.open == 0
+	unused := p.openCount == 0
 	p.mu.Unlock()
-	closeAll(old)
+	closeConns(old)
 	if unused {
-		p.pools.forget(p)
+		p.transport.removePool(p)
 	}
 }
 
-func closeAll(cs []*conn) {
+func closeConns(cs []*clientConn) {
 	for _, c := range cs {
 		_ = net.Conn(c).Close()
 	}
