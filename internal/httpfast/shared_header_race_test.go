@@ -1,6 +1,6 @@
 //go:build race
 
-package entrance_test
+package httpfast_test
 
 import (
 	"io"

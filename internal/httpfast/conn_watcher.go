@@ -1,4 +1,4 @@
-package entrance
+package httpfast
 
 import "time"
 
@@ -8,16 +8,16 @@ import "time"
 // it nothing unless it takes longer than a tick.
 const (
 	watchInterval     = 50 * time.Millisecond
-	idleWatchInterval      = time.Second // between looks while nothing runs
-	quietTicks    = 20          // ticks on which nothing ran before a nap
-	maxCheckInterval = time.Second // the longest time between two looks at a request
+	idleWatchInterval = time.Second // between looks while nothing runs
+	quietTicks        = 20          // ticks on which nothing ran before a nap
+	maxCheckInterval  = time.Second // the longest time between two looks at a request
 )
 
 // watchState is what the watcher knows of a connection; nobody else touches it.
 type watchState struct {
-	state uint64 // as last seen
-	since time.Time
-	nextCheck  time.Time // the next look at what runs
+	state     uint64 // as last seen
+	since     time.Time
+	nextCheck time.Time // the next look at what runs
 }
 
 // wakeWatcherIfAsleep wakes the watcher: something runs.

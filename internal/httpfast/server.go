@@ -1,4 +1,4 @@
-package entrance
+package httpfast
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 // Server serves a listener: plain requests itself, the rest by net/http. It is
 // used as an http.Server is: Serve, then Shutdown and perhaps Close.
 type Server struct {
-	httpServer    *http.Server
-	log     *slog.Logger
-	handover    *handoverListener
-	buffers   sync.Pool // of *page
-	date    atomic.Pointer[dateHeader]
-	stopping   chan struct{} // closed by Shutdown and Close
-	closeStopped  func()
-	isStopping atomic.Bool // answers say that the connection ends
+	httpServer   *http.Server
+	log          *slog.Logger
+	handover     *handoverListener
+	buffers      sync.Pool // of *page
+	date         atomic.Pointer[dateHeader]
+	stopping     chan struct{} // closed by Shutdown and Close
+	closeStopped func()
+	isStopping   atomic.Bool // answers say that the connection ends
 
 	watcherAsleep atomic.Bool // the watcher is, see watch.go
 	wakeWatcher   chan struct{}

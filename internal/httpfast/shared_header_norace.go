@@ -1,5 +1,5 @@
 //go:build !race
 
-package entrance
+package httpfast
 
 func (c *serverConn) checkSharedHeader() {}

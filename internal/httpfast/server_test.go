@@ -1,4 +1,4 @@
-package entrance_test
+package httpfast_test
 
 import (
 	"bufio"
@@ -15,14 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junctor-mcp/junctor/internal/entrance"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // testServer is a server on loopback behind an entrance. A handler that wants to know
 // who called it asks ours.
 type testServer struct {
-	*entrance.Server
+	*httpfast.Server
 	addr string
 	log  *bytes.Buffer // to be read when the server has ended
 	end  chan error
@@ -39,7 +39,7 @@ func start(t testing.TB, s *http.Server) *testServer {
 		t.Fatal(err)
 	}
 	b := &testServer{addr: l.Addr().String(), log: &bytes.Buffer{}, end: make(chan error, 1)}
-	b.Server = entrance.New(s, slog.New(slog.NewTextHandler(b.log, nil)))
+	b.Server = httpfast.New(s, slog.New(slog.NewTextHandler(b.log, nil)))
 	go func() { b.end <- b.Serve(l) }()
 	t.Cleanup(func() {
 		_ = b.Close()

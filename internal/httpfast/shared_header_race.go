@@ -1,6 +1,6 @@
 //go:build race
 
-package entrance
+package httpfast
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package entrance
+package httpfast
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 type headVerdict int
 
 const (
-	headIncomplete  headVerdict = iota // nothing yet: the head is not complete
-	headPlain                // ours
-	headForNetHTTP                // not ours: for net/http to judge
+	headIncomplete headVerdict = iota // nothing yet: the head is not complete
+	headPlain                         // ours
+	headForNetHTTP                    // not ours: for net/http to judge
 )
 
 // requestHead is a plain request up to its body. It is read twice: first judged, with
@@ -31,9 +31,9 @@ type span struct{ from, to int }
 type headerLine struct{ name, value span }
 
 const (
-	postPrefix = "POST "
-	protocolSuffix  = " HTTP/1.1"
-	crlf   = "\r\n"
+	postPrefix     = "POST "
+	protocolSuffix = " HTTP/1.1"
+	crlf           = "\r\n"
 )
 
 // parse says whether b begins with the head of a plain request: HTTP/1.1, POST, a

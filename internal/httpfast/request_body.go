@@ -1,4 +1,4 @@
-package entrance
+package httpfast
 
 import (
 	"errors"
@@ -15,17 +15,17 @@ const smallReadSize = 1 << 10
 // the connection; drainFor is how long.
 const (
 	maxDrainBytes = 256 << 10
-	drainTimeout = 10 * time.Second
+	drainTimeout  = 10 * time.Second
 )
 
 // requestBody is what a request brings along: the next left bytes of its connection.
 type requestBody struct {
-	conn      *serverConn
-	isBuffered  bool // all of it was there with the head
-	mu     sync.Mutex
-	remaining   int64
-	err    error // what ended it before its end
-	closed bool
+	conn       *serverConn
+	isBuffered bool // all of it was there with the head
+	mu         sync.Mutex
+	remaining  int64
+	err        error // what ended it before its end
+	closed     bool
 }
 
 // Read gives what has come of the body.

@@ -1,4 +1,4 @@
-package entrance
+package httpfast
 
 import (
 	"bytes"
@@ -36,21 +36,21 @@ const (
 
 // serverConn is one connection. Its own goroutine reads, and runs the handler.
 type serverConn struct {
-	server     *Server
-	tcp    *net.TCPConn
-	rawConn   syscall.RawConn
-	state atomic.Uint64 // the phase, and above it the number of requests answered
-	current   atomic.Pointer[responseWriter]
+	server  *Server
+	tcp     *net.TCPConn
+	rawConn syscall.RawConn
+	state   atomic.Uint64 // the phase, and above it the number of requests answered
+	current atomic.Pointer[responseWriter]
 	watched watchState
 
 	ctx  context.Context
 	buf  []byte
 	r, w int // what of buf is unread
 
-	head requestHead         // of the last plain request
+	head     requestHead  // of the last plain request
 	lastHead []byte       // its bytes: most clients send the same again
 	template http.Request // and what it gave, but for the body
-	url  *url.URL
+	url      *url.URL
 }
 
 func newServerConn(s *Server, nc net.Conn) (*serverConn, error) {

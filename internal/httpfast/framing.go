@@ -1,4 +1,4 @@
-package entrance
+package httpfast
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ type framingKind int
 
 const (
 	framingSized     framingKind = iota // Content-Length, or no body
-	framingChunked                  // Transfer-Encoding: chunked
-	framingInvalid                     // net/http refuses this head: nothing behind it may be read as a request
-	framingAmbiguous                // two readers could find different ends: refused before net/http sees it
+	framingChunked                      // Transfer-Encoding: chunked
+	framingInvalid                      // net/http refuses this head: nothing behind it may be read as a request
+	framingAmbiguous                    // two readers could find different ends: refused before net/http sees it
 )
 
 // invalidHeadRest takes the place of what follows the first bytes of a head that is
@@ -51,17 +51,17 @@ type framingConn struct {
 	net.Conn
 	maxHead int
 
-	buf    []byte // read, and not all given yet
+	buf       []byte // read, and not all given yet
 	given     int    // given up to here
-	allowed int    // may be given up to here
+	allowed   int    // may be given up to here
 	headStart int    // of the head
-	scanned    int    // read for line ends up to here
+	scanned   int    // read for line ends up to here
 
-	part    framingPart
+	part         framingPart
 	remaining    int64 // of the body or chunk
 	trailerBytes int   // bytes of trailers
-	ended    bool  // nothing behind ready is given
-	passThrough bool  // no HTTP any more
+	ended        bool  // nothing behind ready is given
+	passThrough  bool  // no HTTP any more
 }
 
 // FramedListener gives the connections of l to an http.Server in such a way that

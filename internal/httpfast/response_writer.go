@@ -1,4 +1,4 @@
-package entrance
+package httpfast
 
 import (
 	"context"
@@ -32,26 +32,26 @@ type responseBuffer struct {
 // responseWriter is one request and the writer of its answer. Nothing of it is used again:
 // who holds it for too long writes into nothing.
 type responseWriter struct {
-	conn       *serverConn
+	conn    *serverConn
 	request *http.Request
 	url     url.URL
 	cancel  context.CancelFunc
 	body    requestBody
 
-	mu        sync.Mutex
-	done      bool
-	header    http.Header
+	mu             sync.Mutex
+	done           bool
+	header         http.Header
 	buffer         *responseBuffer // from WriteHeader on
-	status    int
-	declaredLength    int64 // as the handler says; -1: it does not
-	written   int64
-	headComplete bool // the head is complete
-	chunked   bool
+	status         int
+	declaredLength int64 // as the handler says; -1: it does not
+	written        int64
+	headComplete   bool // the head is complete
+	chunked        bool
 	closeAfter     bool // the connection ends behind the answer
-	hasContentType     bool // the answer says its type, or needs none
-	hasDate     bool
-	hasDeadline     bool // a deadline was set on the socket
-	err       error
+	hasContentType bool // the answer says its type, or needs none
+	hasDate        bool
+	hasDeadline    bool // a deadline was set on the socket
+	err            error
 }
 
 // Header is that of the answer.

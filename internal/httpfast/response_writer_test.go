@@ -1,4 +1,4 @@
-package entrance_test
+package httpfast_test
 
 import (
 	"bytes"

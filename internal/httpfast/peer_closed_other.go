@@ -1,6 +1,6 @@
 //go:build !unix
 
-package entrance
+package httpfast
 
 import "syscall"
 

@@ -1,4 +1,4 @@
-package entrance_test
+package httpfast_test
 
 import (
 	"crypto/tls"
@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junctor-mcp/junctor/internal/entrance"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 )
 
 // requestLog is what a handler was asked, in order.
@@ -276,7 +276,7 @@ func TestFramedListener(t *testing.T) {
 			return
 		}
 		defer func() { _ = c.Close() }()
-		entrance.EndHTTP(c)
+		httpfast.EndHTTP(c)
 		_, _ = io.WriteString(c, "switched\n")
 		for {
 			line, err := buf.ReadString('\n')
@@ -288,7 +288,7 @@ func TestFramedListener(t *testing.T) {
 	})
 	s := limits(mux)
 	t.Cleanup(func() { _ = s.Close() })
-	go func() { _ = s.Serve(entrance.FramedListener(l, s.MaxHeaderBytes)) }()
+	go func() { _ = s.Serve(httpfast.FramedListener(l, s.MaxHeaderBytes)) }()
 	asked, statuses := converse(t, &log, l.Addr().String(), after+chunkedHead+"1\r\na\r\n0\r\n\r\nPOST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"+smuggled)
 	if len(asked) != 2 || !slices.Equal(statuses, []int{200, 200, 400}) {
 		t.Errorf("asked %q, answered %d", asked, statuses)
@@ -323,7 +323,7 @@ func TestServeTLS(t *testing.T) {
 	}))
 	s.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: maker.TLS.Certificates}
 	end := make(chan error, 1)
-	go func() { end <- entrance.ServeTLS(s, l) }()
+	go func() { end <- httpfast.ServeTLS(s, l) }()
 	open := func(protos ...string) *tls.Conn {
 		c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: protos})
 		if err != nil {

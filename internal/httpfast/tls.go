@@ -1,4 +1,4 @@
-package entrance
+package httpfast
 
 import (
 	"context"
