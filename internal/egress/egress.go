@@ -36,6 +36,8 @@ type Options struct {
 	Allow  []netip.Prefix // private ranges that may be dialled, also with plain http
 	Proxy  *url.URL       // everything but Allow goes through it; nil is none. The environment's is never taken.
 	Logger *slog.Logger   // told which addresses were refused, since callers are not
+	// NoFastPath makes net/http carry all requests: FastClient gives no client then.
+	NoFastPath bool
 }
 
 // Egress makes clients under one set of rules.
@@ -93,19 +95,18 @@ func (e *Egress) Client(opt ClientOptions) *http.Client {
 	j := &judge{allow: allow, guard: newGuard(allow)}
 	// Two dialers, since one is not told for which scheme it dials.
 	secure, open := e.dialer(j.controlHTTPS), e.dialer(j.controlHTTP)
-	return &http.Client{
-		Timeout:       max(opt.Timeout, 0),
-		CheckRedirect: checkRedirect,
-		Transport: &guarded{
-			judge:    j,
-			proxied:  e.opt.Proxy != nil,
-			maxBytes: opt.MaxBytes,
-			log:      e.opt.Logger,
-			https:    e.transport(j, secure),
-			http:     e.transport(j, open),
-			lines:    transport{dial: open},
-		},
+	g := &guarded{
+		judge:    j,
+		proxied:  e.opt.Proxy != nil,
+		maxBytes: opt.MaxBytes,
+		log:      e.opt.Logger,
+		https:    e.transport(j, secure),
+		http:     e.transport(j, open),
 	}
+	if !e.opt.NoFastPath {
+		g.fast = newFastTransport(g, open)
+	}
+	return &http.Client{Timeout: max(opt.Timeout, 0), CheckRedirect: checkRedirect, Transport: g}
 }
 
 // dialer dials what control allows, and counts it.

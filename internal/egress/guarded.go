@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 )
 
 // guarded is the transport of Client. The http.Client comes here for the first
@@ -19,7 +20,7 @@ type guarded struct {
 	log      *slog.Logger
 	https    *http.Transport
 	http     *http.Transport
-	lines    transport // of Line
+	fast     *httpfast.Transport // nil: plain HTTP goes through http too
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -72,7 +73,9 @@ func (g *guarded) refused(ctx context.Context, host string, err error) error {
 func (g *guarded) CloseIdleConnections() {
 	g.https.CloseIdleConnections()
 	g.http.CloseIdleConnections()
-	g.lines.closeIdleConns()
+	if g.fast != nil {
+		g.fast.CloseIdleConnections()
+	}
 }
 
 func closeBody(r *http.Request) {

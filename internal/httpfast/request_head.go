@@ -227,7 +227,7 @@ func (h *requestHead) parseContentLength(b []byte) bool {
 // parseDecimal reads a Content-Length of digits alone, small enough that no sum of
 // lengths overflows.
 func parseDecimal(b []byte) (int64, bool) {
-	if len(b) == 0 || len(b) > 15 {
+	if len(b) == 0 || len(b) > 18 {
 		return 0, false
 	}
 	n := int64(0)

@@ -11,6 +11,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
@@ -46,7 +47,7 @@ func newHTTPLink(o *Options, g greeting, op opening, mirrors func(string) []wire
 	if g.spoken != "" {
 		h[wire.HeaderProtocolVersion] = []string{g.spoken}
 	}
-	l.line, _ = egress.LineTo(o.Stream, o.URL)
+	l.line, _ = egress.FastClient(o.Stream, o.URL)
 	l.set(h)
 	l.flights.ambiguous = op.ambiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -89,53 +90,53 @@ func (l *httpLink) headers(method string, params []byte) http.Header {
 }
 
 // fields appends the header fields that one POST has beside those of all.
-func (l *httpLink) fields(dst []egress.Field, method string, params []byte) []egress.Field {
+func (l *httpLink) fields(dst []httpfast.Field, method string, params []byte) []httpfast.Field {
 	if l.o.Traced {
 		dst = appendTrace(dst, params)
 	}
 	if !l.isModern {
 		return dst
 	}
-	dst = append(dst, egress.Field{Name: wire.HeaderMethod, Value: method})
+	dst = append(dst, httpfast.Field{Name: wire.HeaderMethod, Value: method})
 	switch method {
 	case wire.MethodToolsCall, wire.MethodPromptsGet:
 		name, _ := wire.String(wire.Get(params, "name"))
-		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(name)})
+		dst = append(dst, httpfast.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(name)})
 		if method == wire.MethodToolsCall && l.mirrors != nil {
 			dst = appendMirrors(dst, l.mirrors(name), params)
 		}
 	case wire.MethodTasksGet, wire.MethodTasksUpdate, wire.MethodTasksCancel:
 		id, _ := wire.String(wire.Get(params, "taskId"))
-		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(id)})
+		dst = append(dst, httpfast.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(id)})
 	case wire.MethodResourcesRead:
 		uri, _ := wire.String(wire.Get(params, "uri"))
-		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(uri)})
+		dst = append(dst, httpfast.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(uri)})
 	}
 	return dst
 }
 
 // appendTrace appends the trace that a call is part of, for servers that look for
 // it in headers alone.
-func appendTrace(dst []egress.Field, params []byte) []egress.Field {
+func appendTrace(dst []httpfast.Field, params []byte) []httpfast.Field {
 	meta := wire.Get(params, "_meta")
 	for _, f := range [...]struct{ key, name string }{{wire.MetaTraceparent, "Traceparent"}, {wire.MetaTracestate, "Tracestate"}} {
 		value, _ := wire.String(wire.Get(meta, f.key))
 		if value != "" && wire.EncodeHeader(value) == value { // nothing that a header cannot hold
-			dst = append(dst, egress.Field{Name: f.name, Value: value})
+			dst = append(dst, httpfast.Field{Name: f.name, Value: value})
 		}
 	}
 	return dst
 }
 
 // appendMirrors appends the arguments that a tool wants in headers, too.
-func appendMirrors(dst []egress.Field, mirrors []wire.ParamHeader, params []byte) []egress.Field {
+func appendMirrors(dst []httpfast.Field, mirrors []wire.ParamHeader, params []byte) []httpfast.Field {
 	if len(mirrors) == 0 {
 		return dst
 	}
 	h := http.Header{}
 	wire.SetParamHeaders(h, mirrors, wire.Get(params, "arguments"))
 	for name, values := range h {
-		dst = append(dst, egress.Field{Name: name, Value: values[0]})
+		dst = append(dst, httpfast.Field{Name: name, Value: values[0]})
 	}
 	return dst
 }

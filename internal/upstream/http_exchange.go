@@ -12,7 +12,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
@@ -43,7 +43,7 @@ type exchange struct {
 	flight flight
 	open   [96]byte // the beginning of the request
 
-	over    egress.Reply    // over a line
+	over    httpfast.Reply  // over a line
 	ctx     context.Context // of what ends with the exchange; nil before there is anything
 	release func()          // ends it
 	drained bool            // somebody else calls release
@@ -84,7 +84,7 @@ func (x *exchange) postParts(ctx context.Context, method string, params []byte, 
 	if err != nil {
 		return reply{}, err
 	}
-	var few [2]egress.Field
+	var few [2]httpfast.Field
 	if err := x.l.line.Post(ctx, &x.over, head, x.l.fields(few[:0], method, params), parts...); err != nil {
 		return reply{}, err
 	}

@@ -1,9 +1,8 @@
-package egress
+package httpfast
 
 import (
 	"bytes"
 	"context"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -19,30 +18,10 @@ import (
 // under the rules of that client, each address judged when it is dialled.
 type Line struct {
 	redirectClient *http.Client
-	via    *guarded
-	pool   *connPool
-	url    *url.URL
-	requestLine  []byte // the request line and Host
-}
-
-// LineTo gives the line to a URL under the rules of a client that Egress.Client
-// made. ok is false where there is none, and the client itself has to be used:
-// for https, through a proxy, and for addresses that have to be rewritten first.
-func LineTo(c *http.Client, u *url.URL) (line *Line, ok bool) {
-	via, ours := c.Transport.(*guarded)
-	if !ours || c.Timeout != 0 || via.maxBytes >= 0 || u.Scheme != "http" || u.Opaque != "" {
-		return nil, false
-	}
-	host := u.Hostname()
-	if via.judge.url(u, via.proxied) != nil || via.proxied && !via.judge.direct(host) {
-		return nil, false // the client says what is wrong with it
-	}
-	target := u.RequestURI()
-	if !isPlainASCII(u.Host) || !isPlainASCII(target) {
-		return nil, false
-	}
-	first := "POST " + target + " HTTP/1.1\r\nHost: " + u.Host + "\r\n"
-	return &Line{redirectClient: c, via: via, pool: via.lines.poolFor(net.JoinHostPort(host, port(u))), url: u, requestLine: []byte(first)}, true
+	transport      *Transport
+	pool           *connPool
+	url            *url.URL
+	requestLine    []byte // the request line and Host
 }
 
 // isPlainASCII says whether a part of a URL can be sent as it is.
@@ -132,7 +111,7 @@ func (l *Line) Post(ctx context.Context, r *Reply, h *Head, fields []Field, part
 		return nil
 	}
 	r.closeFailed()
-	return l.via.refused(ctx, l.url.Host, classify(ctx, l.url.Host, err))
+	return l.transport.options.Classify(ctx, l.url.Host, err)
 }
 
 // outgoingRequest is what is sent.
@@ -210,7 +189,7 @@ func (l *Line) dialConn(ctx context.Context, r *Reply) (*clientConn, error) {
 
 func wrapUnsentError(ctx context.Context, host string, err error) error {
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return err // Classify says how the context ended
 	}
-	return fail(junctor.CodeUnreachable, "the connection to "+host+" was closed before anything was sent", err)
+	return &junctor.Error{Code: junctor.CodeUnreachable, Message: "the connection to " + host + " was closed before anything was sent", Cause: err}
 }

@@ -1,4 +1,4 @@
-package egress
+package httpfast
 
 import (
 	"bytes"
@@ -22,13 +22,13 @@ type Reply struct {
 	Length int64 // of the body; -1 is not known
 
 	client *Line
-	ctx  context.Context
+	ctx    context.Context
 
-	mu     sync.Mutex
-	stopContextWatch   func() bool // of ctx's watch; nil is none
-	conn      *clientConn       // nil before and after
-	cancelDial context.CancelFunc
-	aborted bool
+	mu               sync.Mutex
+	stopContextWatch func() bool // of ctx's watch; nil is none
+	conn             *clientConn // nil before and after
+	cancelDial       context.CancelFunc
+	aborted          bool
 }
 
 // Get gives the first value of a header field, "" for none. It knows nothing
@@ -53,7 +53,7 @@ func (r *Reply) Read(p []byte) (int, error) {
 	if err == nil || errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return n, err
 	}
-	return n, classify(r.ctx, r.client.url.Host, err)
+	return n, r.client.transport.options.Classify(r.ctx, r.client.url.Host, err)
 }
 
 // Close ends the exchange. The connection is used again if the answer was read
@@ -189,7 +189,9 @@ type knownResponseTransport struct {
 func (a *knownResponseTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if first := a.first; first != nil {
 		a.first = nil
-		closeBody(req)
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
 		return first, nil
 	}
 	return a.next.RoundTrip(req)

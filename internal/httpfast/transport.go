@@ -1,8 +1,10 @@
-package egress
+package httpfast
 
 import (
 	"context"
 	"net"
+	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -20,31 +22,60 @@ const (
 	maxOpenConns = 1024 // connections of one origin
 )
 
-// transport are the connections that are made under the rules of one client.
-type transport struct {
-	dial dialFunc
+// DialFunc dials a TCP address. The package itself never dials.
+type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-	mu  sync.Mutex
+// TransportOptions is what a Transport gets from egress. Both functions are required.
+type TransportOptions struct {
+	// Dial opens every connection. It judges the address at the moment of the dial.
+	Dial DialFunc
+	// Classify turns an error of an exchange with host into a *junctor.Error, and leaves
+	// one that is a *junctor.Error already as it is.
+	Classify func(ctx context.Context, host string, err error) error
+}
+
+// Transport holds the connections that were opened under one set of rules: one pool
+// for each address. It is the counterpart of an http.Transport, and is safe for use by
+// many goroutines.
+type Transport struct {
+	options TransportOptions
+
+	mu    sync.Mutex
 	pools map[string]*connPool // by address
 }
 
-func (p *transport) poolFor(address string) *connPool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pools == nil {
-		p.pools = map[string]*connPool{}
+// NewTransport makes a Transport without connections.
+func NewTransport(opt TransportOptions) *Transport {
+	return &Transport{options: opt, pools: map[string]*connPool{}}
+}
+
+// NewClient makes a client for POST requests to u, an http URL whose server listens on
+// address. It does not dial. redirects follows the redirects of the server. ok is false
+// if u has bytes that would have to be escaped first: then net/http has to be used.
+func (t *Transport) NewClient(redirects *http.Client, u *url.URL, address string) (c *Line, ok bool) {
+	target := u.RequestURI()
+	if u.Opaque != "" || !isPlainASCII(u.Host) || !isPlainASCII(target) {
+		return nil, false
 	}
-	one := p.pools[address]
+	line := "POST " + target + protocolSuffix + crlf + "Host: " + u.Host + crlf
+	return &Line{redirectClient: redirects, transport: t, pool: t.poolFor(address), url: u, requestLine: []byte(line)}, true
+}
+
+// poolFor returns the pool of an address, and makes it if needed.
+func (t *Transport) poolFor(address string) *connPool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one := t.pools[address]
 	if one == nil {
-		one = &connPool{transport: p, address: address}
-		p.pools[address] = one
+		one = &connPool{transport: t, address: address}
+		t.pools[address] = one
 	}
 	return one
 }
 
 // removePool drops a pool that has no connections. Who still has it may go on with
 // it: it is only shared no more.
-func (p *transport) removePool(one *connPool) {
+func (p *Transport) removePool(one *connPool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pools[one.address] == one {
@@ -52,7 +83,7 @@ func (p *transport) removePool(one *connPool) {
 	}
 }
 
-func (p *transport) closeIdleConns() {
+func (p *Transport) CloseIdleConnections() {
 	p.mu.Lock()
 	all := make([]*connPool, 0, len(p.pools))
 	for _, one := range p.pools {
@@ -66,12 +97,12 @@ func (p *transport) closeIdleConns() {
 
 // connPool holds the connections to one address.
 type connPool struct {
-	transport   *transport
-	address string
+	transport *Transport
+	address   string
 
-	mu    sync.Mutex
-	idle  []*clientConn // the one used last stands last, and is used first
-	openCount  int     // idle ones and those in use
+	mu         sync.Mutex
+	idle       []*clientConn // the one used last stands last, and is used first
+	openCount  int           // idle ones and those in use
 	sweepTimer *time.Timer
 }
 
@@ -139,7 +170,7 @@ func (p *connPool) openConn(ctx context.Context) (*clientConn, error) {
 }
 
 func (p *connPool) dialConn(ctx context.Context) (*clientConn, error) {
-	c, err := p.transport.dial(ctx, "tcp", p.address)
+	c, err := p.transport.options.Dial(ctx, "tcp", p.address)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +181,7 @@ func (p *connPool) dialConn(ctx context.Context) (*clientConn, error) {
 func (p *connPool) putIdle(c *clientConn) {
 	keep := defaultIdleTime
 	if c.reader.keepAliveTime > 0 {
-		keep = min(max(c.reader.keepAliveTime-idleMargin, c.reader.keepAliveTime/2), idleTimeout)
+		keep = min(max(c.reader.keepAliveTime-idleMargin, c.reader.keepAliveTime/2), 90*time.Second)
 	}
 	if c.restPending {
 		keep = min(keep, releaseTimeout)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package egress
+package httpfast
 
 import (
 	"io"
@@ -9,14 +9,14 @@ import (
 
 // rawSocket reads and writes on a socket without ever waiting for the other side.
 type rawSocket struct {
-	conn     syscall.RawConn
-	readBuffer      []byte
-	n      int
-	err    error
-	writeBuffer    []byte
-	sent   int
-	readFn func(fd uintptr) bool // made once: a call allocates nothing
-	writeFn func(fd uintptr) bool
+	conn        syscall.RawConn
+	readBuffer  []byte
+	n           int
+	err         error
+	writeBuffer []byte
+	sent        int
+	readFn      func(fd uintptr) bool // made once: a call allocates nothing
+	writeFn     func(fd uintptr) bool
 	exchangeFn  func(fd uintptr) bool
 }
 
@@ -27,7 +27,10 @@ func newRawSocket(c syscall.Conn) (*rawSocket, error) {
 	}
 	w := &rawSocket{conn: rc}
 	w.readFn = func(fd uintptr) bool { w.n, w.err = retryInterrupted(syscall.Read, int(fd), w.readBuffer); return true }
-	w.writeFn = func(fd uintptr) bool { w.n, w.err = retryInterrupted(syscall.Write, int(fd), w.readBuffer); return true }
+	w.writeFn = func(fd uintptr) bool {
+		w.n, w.err = retryInterrupted(syscall.Write, int(fd), w.readBuffer)
+		return true
+	}
 	w.exchangeFn = func(fd uintptr) bool { return w.continueExchange(int(fd)) }
 	return w, nil
 }

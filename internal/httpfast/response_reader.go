@@ -1,4 +1,4 @@
-package egress
+package httpfast
 
 import (
 	"bytes"
@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	firstBufferSize = 4 << 10
+	maxResponseHead = 64 << 10
 	// chunkLineRoom is what a body in chunks needs beside the head, for the
 	// lines between them.
-	chunkLineRoom = 1 << 10
-	maxTrailerBytes    = 8 << 10
+	chunkLineRoom   = 1 << 10
+	maxTrailerBytes = 8 << 10
 )
 
 // errHeadTooLarge is for an answer whose head does not end.
@@ -29,13 +29,13 @@ type responseReader struct {
 	responseHead
 	fieldsStart, bodyStart int // where the header fields begin in buf, and where the body
 
-	kind    bodyKind
-	remaining    int64 // of a body of known length, or of the chunk
-	inChunk bool  // a chunk was begun: its CRLF is still to come
-	lastChunkRead  bool  // the last chunk was there: only trailers follow
-	trailerBytes int   // bytes of them
-	readErr  error // of a read that was made before the head was wanted
-	bodyErr     error // of the body; io.EOF is its end
+	kind          bodyKind
+	remaining     int64 // of a body of known length, or of the chunk
+	inChunk       bool  // a chunk was begun: its CRLF is still to come
+	lastChunkRead bool  // the last chunk was there: only trailers follow
+	trailerBytes  int   // bytes of them
+	readErr       error // of a read that was made before the head was wanted
+	bodyErr       error // of the body; io.EOF is its end
 }
 
 type bodyKind int
@@ -119,10 +119,10 @@ func (in *responseReader) readHeadLine() ([]byte, error) {
 		}
 		scanned = in.w
 		if in.w == len(in.buf) {
-			if len(in.buf) >= maxHeader {
+			if len(in.buf) >= maxResponseHead {
 				return nil, errHeadTooLarge
 			}
-			in.buf = append(in.buf, make([]byte, min(len(in.buf), maxHeader-len(in.buf)))...)
+			in.buf = append(in.buf, make([]byte, min(len(in.buf), maxResponseHead-len(in.buf)))...)
 		}
 		if err := in.readMore(); err != nil {
 			return nil, toUnexpectedEOF(err)
@@ -159,7 +159,9 @@ func (in *responseReader) beginBody() {
 }
 
 // fieldLines are the header fields, each with its CRLF.
-func (in *responseReader) fieldLines() []byte { return in.buf[in.fieldsStart : in.bodyStart-len("\r\n")] }
+func (in *responseReader) fieldLines() []byte {
+	return in.buf[in.fieldsStart : in.bodyStart-len("\r\n")]
+}
 
 // readBody reads the body as io.Reader does.
 func (in *responseReader) readBody(p []byte) (int, error) {
@@ -313,7 +315,7 @@ func (in *responseReader) isComplete() bool { return errors.Is(in.bodyErr, io.EO
 // codeHeadError gives an error of reading a head its code.
 func codeHeadError(host string, err error) error {
 	if errors.Is(err, errHeadTooLarge) {
-		return fail(junctor.CodeTooLarge, "the answer of "+host+" has headers above 64 KiB", err)
+		return &junctor.Error{Code: junctor.CodeTooLarge, Message: "the answer of " + host + " has headers above 64 KiB", Cause: err}
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package egress
+package httpfast
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 
 const smuggledAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled"
 
-// TestLineRefusesAmbiguousFraming holds that an answer whose end two readers could
+// TestClientRefusesAmbiguousFraming holds that an answer whose end two readers could
 // find at different places is an error, and that nothing behind it is taken for the
 // answer to the next request: its connection is closed.
-func TestLineRefusesAmbiguousFraming(t *testing.T) {
+func TestClientRefusesAmbiguousFraming(t *testing.T) {
 	for name, answer := range map[string]string{
 		"length, then coding": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 		"coding, then length": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
@@ -30,7 +30,7 @@ func TestLineRefusesAmbiguousFraming(t *testing.T) {
 				}
 				return echoes(c, n, body)
 			})
-			l := lineTo(t, s.url)
+			l := clientTo(t, s.url)
 			status, got, err := say(t.Context(), l, "first")
 			if name == "longer than it says" { // the answer itself is a good one
 				if err != nil || got != "" {

@@ -1,4 +1,4 @@
-package egress
+package httpfast
 
 import (
 	"errors"
@@ -31,20 +31,20 @@ const (
 // on it writes and reads by itself.
 type clientConn struct {
 	net.Conn
-	socket *rawSocket
-	reader  responseReader
+	socket    *rawSocket
+	reader    responseReader
 	outBuffer []byte // the request
 
 	probeByte [1]byte
 
 	hasSent    bool       // the socket has taken a byte of the request
-	isUnusable  bool       // not to be used again
-	writeDone chan error // the rest of a large request is on its way; holds one
+	isUnusable bool       // not to be used again
+	writeDone  chan error // the rest of a large request is on its way; holds one
 
 	idleUntil   time.Time // when idle: not to be used after this
 	restPending bool      // when idle: the rest of the last answer is still to come
 
-	exchange   atomic.Pointer[Reply] // whose exchange this is
+	exchange     atomic.Pointer[Reply] // whose exchange this is
 	contextTimer *time.Timer           // ties it
 }
 

@@ -1,4 +1,4 @@
-package egress
+package httpfast
 
 import (
 	"bufio"
@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -22,30 +22,54 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
-// lineTo gives the line to an address on loopback.
-func lineTo(t testing.TB, at string) *Line {
+// testTransport dials loopback without judging it, and codes errors as roughly as the
+// tests here need it. The codes of egress are tested there.
+func testTransport(t testing.TB) *Transport {
+	t.Helper()
+	tr := NewTransport(TransportOptions{
+		Dial: (&net.Dialer{Timeout: time.Minute}).DialContext,
+		Classify: func(ctx context.Context, host string, err error) error {
+			if own, ok := errors.AsType[*junctor.Error](err); ok {
+				return own
+			}
+			if ctx.Err() != nil {
+				return junctor.AsError(ctx.Err())
+			}
+			if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+				return &junctor.Error{Code: junctor.CodeUnreachable, Message: "no connection to " + host, Cause: err}
+			}
+			return &junctor.Error{Code: junctor.CodeUpstream, Message: host + " broke off", Cause: err}
+		},
+	})
+	t.Cleanup(tr.CloseIdleConnections)
+	return tr
+}
+
+// clientTo gives a client for an address on loopback.
+func clientTo(t testing.TB, at string) *Line {
+	t.Helper()
+	return clientOf(t, testTransport(t), at)
+}
+
+func clientOf(t testing.TB, tr *Transport, at string) *Line {
 	t.Helper()
 	u, err := url.Parse(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	line, ok := LineTo(streamClient(t, loopback()), u)
+	c, ok := tr.NewClient(http.DefaultClient, u, u.Host)
 	if !ok {
-		t.Fatalf("no line to %s", at)
+		t.Fatalf("no client for %s", at)
 	}
-	return line
+	return c
 }
 
-func streamClient(t testing.TB, opt Options) *http.Client {
+// serve starts a server of net/http.
+func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
-	opt.Logger = discard()
-	e, err := New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := e.Client(ClientOptions{Timeout: -1, MaxBytes: -1})
-	t.Cleanup(c.CloseIdleConnections)
-	return c
+	srv := httptest.NewServer(h)
+	t.Cleanup(srv.Close)
+	return srv
 }
 
 // say posts a body and gives the status and body of the answer.
@@ -132,7 +156,7 @@ func sized(body string) string {
 
 func echoes(c net.Conn, _ int, body string) bool { return reply(c, sized(body)) }
 
-func TestReplyTellsItsLength(t *testing.T) {
+func TestResponseTellsItsLength(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer string
@@ -144,7 +168,7 @@ func TestReplyTellsItsLength(t *testing.T) {
 		"chunks":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n", -1},
 		"up to an end": {"HTTP/1.1 200 OK\r\n\r\nbody", -1},
 	} {
-		l := lineTo(t, newScript(t, func(conn net.Conn, _ int, _ string) bool { return reply(conn, c.answer) && false }).url)
+		l := clientTo(t, newScript(t, func(conn net.Conn, _ int, _ string) bool { return reply(conn, c.answer) && false }).url)
 		h, err := l.Head(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +181,7 @@ func TestReplyTellsItsLength(t *testing.T) {
 	}
 }
 
-func TestLineUsesAConnectionAgain(t *testing.T) {
+func TestClientUsesAConnectionAgain(t *testing.T) {
 	leaksNothing(t)
 	for name, answer := range map[string]func(net.Conn, int, string) bool{
 		"length": echoes,
@@ -173,7 +197,7 @@ func TestLineUsesAConnectionAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t, answer)
-			l := lineTo(t, s.url)
+			l := clientTo(t, s.url)
 			g := gaps{most: defaultIdleTime}
 			for i := range 50 {
 				text := fmt.Sprint("call ", i)
@@ -203,7 +227,7 @@ func (g *gaps) note() {
 	g.last = now
 }
 
-func TestLineDialsAnew(t *testing.T) {
+func TestClientDialsAnew(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(net.Conn, int, string) bool{
 		"closed by the server": func(c net.Conn, _ int, body string) bool { reply(c, sized(body)); return false },
@@ -225,7 +249,7 @@ func TestLineDialsAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScript(t, answer)
-			l := lineTo(t, s.url)
+			l := clientTo(t, s.url)
 			for i := range 5 {
 				text := fmt.Sprint("call ", i)
 				if got := must(t, l, text); got != text {
@@ -261,7 +285,7 @@ func waitIdle(t *testing.T, l *Line) {
 }
 
 // A stray answer that comes late must not become the answer to the next call.
-func TestLineDropsWhatNobodyAskedFor(t *testing.T) {
+func TestClientDropsWhatNobodyAskedFor(t *testing.T) {
 	t.Parallel()
 	stray := make(chan struct{})
 	s := newScript(t, func(c net.Conn, n int, body string) bool {
@@ -272,7 +296,7 @@ func TestLineDropsWhatNobodyAskedFor(t *testing.T) {
 		}
 		return ok
 	})
-	l := lineTo(t, s.url)
+	l := clientTo(t, s.url)
 	must(t, l, "one")
 	<-stray
 	waitIdle(t, l)
@@ -282,7 +306,7 @@ func TestLineDropsWhatNobodyAskedFor(t *testing.T) {
 }
 
 // What was sent is never sent again by itself: it may have run.
-func TestLineSendsOnce(t *testing.T) {
+func TestClientSendsOnce(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(net.Conn, int, string) bool{
 		"first on the connection": func(net.Conn, int, string) bool { return false },
@@ -294,7 +318,7 @@ func TestLineSendsOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScript(t, answer)
-			l := lineTo(t, s.url)
+			l := clientTo(t, s.url)
 			calls := int32(1)
 			if name != "first on the connection" {
 				must(t, l, "warm")
@@ -311,7 +335,7 @@ func TestLineSendsOnce(t *testing.T) {
 	}
 }
 
-func TestLineErrors(t *testing.T) {
+func TestClientErrors(t *testing.T) {
 	t.Parallel()
 	dead := newScript(t, echoes)
 	for name, c := range map[string]struct {
@@ -325,7 +349,7 @@ func TestLineErrors(t *testing.T) {
 		"two lengths": {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Length: 3\r\n\r\nabc", junctor.CodeUpstream},
 	} {
 		s := newScript(t, func(conn net.Conn, _ int, _ string) bool { reply(conn, c.answer); return false })
-		l := lineTo(t, s.url)
+		l := clientTo(t, s.url)
 		if _, _, err := say(t.Context(), l, "x"); junctor.CodeOf(err) != c.code {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -333,13 +357,10 @@ func TestLineErrors(t *testing.T) {
 			t.Errorf("%s: %d connections are left", name, l.pool.openCount)
 		}
 	}
-	u, _ := url.Parse("http://127.0.0.1:1/")
-	if l, ok := LineTo(streamClient(t, loopback()), u); !ok {
-		t.Error("no line")
-	} else if _, _, err := say(t.Context(), l, "x"); junctor.CodeOf(err) != junctor.CodeUnreachable {
+	if _, _, err := say(t.Context(), clientTo(t, "http://127.0.0.1:1/"), "x"); junctor.CodeOf(err) != junctor.CodeUnreachable {
 		t.Errorf("nobody there: %v", err)
 	}
-	l := lineTo(t, dead.url)
+	l := clientTo(t, dead.url)
 	if _, _, err := say(t.Context(), l, "x", Field{"X-Name", "a\r\nInjected: b"}); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Errorf("a header that becomes two: %v", err)
 	}
@@ -348,53 +369,7 @@ func TestLineErrors(t *testing.T) {
 	}
 }
 
-// A line is for what a client would do over plain http itself, and nothing else.
-func TestLineIsJudged(t *testing.T) {
-	t.Parallel()
-	client := streamClient(t, loopback())
-	for _, at := range []string{
-		"https://127.0.0.1/", "http://10.0.0.1/", "http://127.0.0.2/", "http://169.254.169.254/", "http://[::1]/", "http://8.8.8.8/", "http://user:pass@127.0.0.1/",
-		"http://127.1/", "http://2130706433/", "http://127.0.0.1/a?b c", "http://bücher.example/", "ftp://127.0.0.1/",
-	} {
-		u, err := url.Parse(at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, ok := LineTo(client, u); ok {
-			t.Errorf("a line to %s", at)
-		}
-	}
-	// A name is judged by what it means when it is dialled.
-	s := newScript(t, echoes)
-	u, _ := url.Parse(strings.Replace(s.url, "127.0.0.1", "localhost", 1))
-	elsewhere := Options{Allow: prefixes("10.0.0.0/8")}
-	l, ok := LineTo(streamClient(t, elsewhere), u)
-	if !ok {
-		t.Fatal("no line")
-	}
-	if _, _, err := say(t.Context(), l, "x"); junctor.CodeOf(err) != junctor.CodeDenied || strings.Contains(err.Error(), "127.0.0.1") {
-		t.Errorf("%v", err)
-	}
-	if s.conns.Load() != 0 {
-		t.Error("it was dialled")
-	}
-	proxied := loopback()
-	proxied.Proxy, _ = url.Parse("http://proxy.example:3128")
-	at, _ := url.Parse("http://example.com/")
-	if _, ok := LineTo(streamClient(t, proxied), at); ok {
-		t.Error("a line past the proxy")
-	}
-	bounded := streamClient(t, loopback())
-	bounded.Timeout = time.Second
-	if _, ok := LineTo(bounded, mustURL(t, s.url)); ok {
-		t.Error("a line past the client's time-out")
-	}
-	if _, ok := LineTo(http.DefaultClient, mustURL(t, s.url)); ok {
-		t.Error("a line of a client that is not ours")
-	}
-}
-
-func TestLineEndsWithItsContext(t *testing.T) {
+func TestClientEndsWithItsContext(t *testing.T) {
 	leaksNothing(t)
 	heard := make(chan string, 8)
 	s := newScript(t, func(c net.Conn, n int, body string) bool {
@@ -408,7 +383,7 @@ func TestLineEndsWithItsContext(t *testing.T) {
 		}
 		return echoes(c, n, body)
 	})
-	l := lineTo(t, s.url)
+	l := clientTo(t, s.url)
 	// One that ends by its deadline may come late, or never get there.
 	until := func(body string, then func()) {
 		for <-heard != body {
@@ -452,7 +427,7 @@ func TestLineEndsWithItsContext(t *testing.T) {
 }
 
 // A server may answer before it has read the request, or without reading it.
-func TestLineTakesAnEarlyAnswer(t *testing.T) {
+func TestClientTakesAnEarlyAnswer(t *testing.T) {
 	leaksNothing(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -475,7 +450,7 @@ func TestLineTakesAnEarlyAnswer(t *testing.T) {
 			}()
 		}
 	}()
-	l := lineTo(t, "http://"+ln.Addr().String()+"/")
+	l := clientTo(t, "http://"+ln.Addr().String()+"/")
 	for _, size := range []int{100, 100 << 10, 16 << 20} {
 		status, got, err := say(t.Context(), l, strings.Repeat("x", size))
 		if err != nil || status != http.StatusRequestEntityTooLarge || got != "large" {
@@ -485,10 +460,10 @@ func TestLineTakesAnEarlyAnswer(t *testing.T) {
 	}
 }
 
-func TestLineCarriesLargeBodies(t *testing.T) {
+func TestClientCarriesLargeBodies(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, echoes)
-	l := lineTo(t, s.url)
+	l := clientTo(t, s.url)
 	g := gaps{most: defaultIdleTime}
 	for _, size := range []int{maxSingleWrite - 1000, maxSingleWrite - 1, maxSingleWrite, maxSingleWrite + 1, 64 << 10, 1 << 20, 8 << 20} {
 		text := strings.Repeat("0123456789abcdef", size/16) + strings.Repeat("z", size%16)
@@ -505,7 +480,7 @@ func TestLineCarriesLargeBodies(t *testing.T) {
 }
 
 // The rest of a stream is not waited for, and its connection is used again.
-func TestLineLeavesAStream(t *testing.T) {
+func TestClientLeavesAStream(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{}, 1)
 	endless := false
@@ -517,7 +492,7 @@ func TestLineLeavesAStream(t *testing.T) {
 		ended <- struct{}{}
 		return ok
 	})
-	l := lineTo(t, s.url)
+	l := clientTo(t, s.url)
 	h, _ := l.Head(nil)
 	leave := func() {
 		t.Helper()
@@ -558,7 +533,7 @@ func TestLineLeavesAStream(t *testing.T) {
 }
 
 // One that was left, and whose server ended it and then hung up, is not used.
-func TestLineLeavesAStreamThatIsClosed(t *testing.T) {
+func TestClientLeavesAStreamThatIsClosed(t *testing.T) {
 	t.Parallel()
 	left := make(chan struct{})
 	s := newScript(t, func(c net.Conn, _ int, _ string) bool {
@@ -567,7 +542,7 @@ func TestLineLeavesAStreamThatIsClosed(t *testing.T) {
 		reply(c, "0\r\n\r\n")
 		return false
 	})
-	l := lineTo(t, s.url)
+	l := clientTo(t, s.url)
 	h, _ := l.Head(nil)
 	for n := range 20 {
 		r := &Reply{}
@@ -586,7 +561,7 @@ func TestLineLeavesAStreamThatIsClosed(t *testing.T) {
 
 // When one connection turns out to be cut, the others that wait are not tried
 // one by one: each would cost a call.
-func TestLineDropsWhatWasCutTogether(t *testing.T) {
+func TestClientDropsWhatWasCutTogether(t *testing.T) {
 	t.Parallel()
 	var old sync.Map // connections that are cut on the next request
 	var cut atomic.Bool
@@ -605,7 +580,7 @@ func TestLineDropsWhatWasCutTogether(t *testing.T) {
 		}
 		return reply(c, sized(body))
 	})
-	l := lineTo(t, s.url)
+	l := clientTo(t, s.url)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() { must(t, l, "x") })
@@ -620,55 +595,17 @@ func TestLineDropsWhatWasCutTogether(t *testing.T) {
 	}
 }
 
-func TestLineFollowsRedirects(t *testing.T) {
-	t.Parallel()
-	var got atomic.Value
-	other := serve(t, func(w http.ResponseWriter, r *http.Request) { got.Store("elsewhere") })
-	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		switch r.URL.Path {
-		case "/same":
-			http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
-		case "/other":
-			http.Redirect(w, r, other.URL, http.StatusPermanentRedirect)
-		default:
-			got.Store(r.Method + " " + string(body) + " " + r.Header.Get("X-Key"))
-		}
-	})
-	for path, want := range map[string]string{"/same": "POST text key", "/other": ""} {
-		got.Store("")
-		l := lineTo(t, srv.URL+path)
-		header := http.Header{"X-Key": {"key"}}
-		h, _ := l.Head(header)
-		r := &Reply{}
-		if err := l.Post(t.Context(), r, h, nil, []byte("text")); err != nil || !r.Redirects() {
-			t.Fatalf("%d %v", r.Status, err)
-		}
-		resp, err := r.Follow(t.Context(), header, []byte("text"))
-		if err == nil {
-			_ = resp.Body.Close()
-		}
-		if (err == nil) != (want != "") || got.Load() != want {
-			t.Errorf("%s: %q %v", path, got.Load(), err)
-		}
-		var e *junctor.Error
-		if err != nil && (!errors.As(err, &e) || e.Code != junctor.CodeDenied) {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-}
-
 func TestPoolBounds(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, echoes)
-	l := lineTo(t, s.url)
+	l := clientTo(t, s.url)
 	must(t, l, "x")
 	if l.pool.openCount != 1 || len(l.pool.idle) != 1 {
 		t.Fatalf("%d open, %d idle", l.pool.openCount, len(l.pool.idle))
 	}
 	l.pool.idle[0].idleUntil = time.Now().Add(-time.Second)
 	l.pool.closeExpired()
-	if l.pool.openCount != 0 || len(l.pool.idle) != 0 || l.pool.sweepTimer != nil || len(l.via.lines.pools) != 0 {
+	if l.pool.openCount != 0 || len(l.pool.idle) != 0 || l.pool.sweepTimer != nil || len(l.transport.pools) != 0 {
 		t.Errorf("after its time: %d open, %d idle", l.pool.openCount, len(l.pool.idle))
 	}
 	l.pool.openCount = maxOpenConns
@@ -680,16 +617,16 @@ func TestPoolBounds(t *testing.T) {
 	if kept := time.Until(l.pool.idle[0].idleUntil); kept > defaultIdleTime {
 		t.Errorf("kept for %v", kept)
 	}
-	if again := lineTo(t, s.url); again.pool == l.pool {
+	if again := clientTo(t, s.url); again.pool == l.pool {
 		t.Error("two clients share connections")
 	}
-	if again, _ := LineTo(l.redirectClient, mustURL(t, s.url+"/other")); again.pool == l.pool {
+	if again := clientOf(t, l.transport, s.url+"/other"); again.pool == l.pool {
 		t.Error("a pool that was forgotten is shared again")
 	}
 }
 
 // Many callers, one pool: nobody gets another's answer.
-func TestLineUnderLoad(t *testing.T) {
+func TestClientUnderLoad(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -698,7 +635,7 @@ func TestLineUnderLoad(t *testing.T) {
 		}
 		_, _ = w.Write(body)
 	})
-	l := lineTo(t, srv.URL+"/mcp")
+	l := clientTo(t, srv.URL+"/mcp")
 	var group sync.WaitGroup
 	for g := range 16 {
 		group.Go(func() {
@@ -719,9 +656,9 @@ func TestLineUnderLoad(t *testing.T) {
 	group.Wait()
 }
 
-func BenchmarkLine(b *testing.B) {
+func BenchmarkClient(b *testing.B) {
 	s := newScript(b, echoes)
-	l := lineTo(b, s.url)
+	l := clientTo(b, s.url)
 	h, _ := l.Head(http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}})
 	body, buf := []byte(strings.Repeat("x", 200)), make([]byte, 512)
 	b.ReportAllocs()
@@ -738,8 +675,6 @@ func BenchmarkLine(b *testing.B) {
 		_ = r.Close()
 	}
 }
-
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // leaksNothing fails where a goroutine is left once everything is closed.
 func leaksNothing(t *testing.T) {

@@ -1,9 +1,8 @@
-package egress
+package httpfast
 
 import (
 	"bytes"
 	"errors"
-	"strings"
 	"time"
 )
 
@@ -13,7 +12,7 @@ import (
 
 const (
 	maxInterimResponses = 8         // 1xx answers before the one that counts
-	maxKeepAliveSeconds    = 24 * 3600 // seconds that a server may say it keeps a connection
+	maxKeepAliveSeconds = 24 * 3600 // seconds that a server may say it keeps a connection
 )
 
 var (
@@ -27,13 +26,13 @@ var (
 
 // responseHead is what the head of an answer says of how it is to be read.
 type responseHead struct {
-	status   int
-	minorVersion    byte  // of HTTP/1.x: '0' or '1'
-	length   int64 // -1 is not said
-	chunked  bool
-	willClose  bool          // the connection ends with this answer
-	keepAliveTime     time.Duration // how long the server keeps it; 0 is not said
-	interimCount int           // answers before this one
+	status        int
+	minorVersion  byte  // of HTTP/1.x: '0' or '1'
+	length        int64 // -1 is not said
+	chunked       bool
+	willClose     bool          // the connection ends with this answer
+	keepAliveTime time.Duration // how long the server keeps it; 0 is not said
+	interimCount  int           // answers before this one
 }
 
 // parseStatusLine takes the first line, without its CRLF.
@@ -157,21 +156,6 @@ func findField(lines []byte, name string) []byte {
 	return nil
 }
 
-// parseDecimal reads a length: digits only, and no more than fit.
-func parseDecimal(b []byte) (int64, bool) {
-	if len(b) == 0 || len(b) > 18 {
-		return 0, false
-	}
-	var n int64
-	for _, d := range b {
-		if d < '0' || d > '9' {
-			return 0, false
-		}
-		n = n*10 + int64(d-'0')
-	}
-	return n, true
-}
-
 // parseChunkSize reads the line before a chunk: digits only, and then perhaps
 // extensions, which mean nothing here.
 func parseChunkSize(line []byte) (int64, error) {
@@ -202,10 +186,6 @@ func isFieldText(b []byte) bool {
 		}
 	}
 	return true
-}
-
-func isTokenByte(b byte) bool {
-	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", b) >= 0
 }
 
 // equalFoldASCII compares ASCII without regard to case.
