@@ -40,7 +40,7 @@ func TestPlanted(t *testing.T) {
 			map[string]string{
 				"internal/seal": importing(in + "audit"), "internal/wire": importing(in + "gateway"),
 				"internal/history": importing(in + "store"), "internal/backup": importing(in + "seal"),
-				"internal/egress": importing(in + "telemetry"), "internal/limit": importing(in + "httpfast"),
+				"internal/httpfast": importing(in + "egress"), "internal/egress": importing(in + "telemetry"), "internal/limit": importing(in + "httpfast"),
 			},
 			map[string]string{
 				"internal/store/sqlite": importing(in+"store", in+"admission", module), "internal/store/storetest": importing(in + "guard"),

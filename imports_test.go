@@ -177,7 +177,7 @@ func importedAs(file *ast.File, path string) (name string, imported bool) {
 }
 
 func ground() []string {
-	return []string{"store", "seal", "audit", "history", "backup", "egress", "limit", "config", "telemetry", "proc", "wire"}
+	return []string{"store", "seal", "audit", "history", "backup", "egress", "httpfast", "limit", "config", "telemetry", "proc", "wire"}
 }
 func backends() []string { return []string{"builtin", "upstream", "apigen"} }
 func drivers() []string  { return []string{"internal/store/sqlite", "internal/store/postgres"} }

@@ -108,7 +108,7 @@ func (p *peers) openChannel(w http.ResponseWriter, r *http.Request) {
 		_ = conn.Close()
 		return
 	}
-	httpfast.EndHTTP(conn)
+	httpfast.SwitchProtocol(conn)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), proveTime)
 	defer cancel()
 	_ = conn.SetDeadline(time.Now().Add(proveTime))

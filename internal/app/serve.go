@@ -229,11 +229,12 @@ type tlsServer struct{ *http.Server }
 
 func (s tlsServer) Serve(l net.Listener) error { return httpfast.ServeTLS(s.Server, l) }
 
-// framedServer serves without TLS and without an entrance.
+// framedServer serves with net/http alone: requests with an ambiguous length are
+// refused, and nothing else is read before it.
 type framedServer struct{ *http.Server }
 
 func (s framedServer) Serve(l net.Listener) error {
-	return s.Server.Serve(httpfast.FramedListener(l, s.MaxHeaderBytes))
+	return s.Server.Serve(httpfast.NewFramingListener(l, s.MaxHeaderBytes))
 }
 
 // stop lets a server's requests come to their end, for a while. Connections on
@@ -286,7 +287,15 @@ func (a *App) publicServer(h http.Handler) server {
 		s.TLSConfig = a.cert.config()
 		return tlsServer{s}
 	}
-	return httpfast.New(s, a.log)
+	if !a.cfg.HTTPFastPath {
+		return framedServer{s}
+	}
+	return httpfast.NewServer(s, httpfast.ServerEvents{
+		OnAcceptError: func(err error) {
+			a.log.Warn("a connection could not be taken; trying again", telemetry.Err(err))
+		},
+		OnHandlerPanic: func(value any) { a.log.Error("a handler panicked", telemetry.Panic(value)) },
+	})
 }
 
 // localServer serves the operator's socket.

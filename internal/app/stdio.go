@@ -69,7 +69,7 @@ func (a *App) relay(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	httpfast.EndHTTP(conn)
+	httpfast.SwitchProtocol(conn)
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+upgradeStdio+"\r\n\r\n"); err != nil {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 // itself follows redirects. ok is false if c has to be used instead: for https, for
 // destinations behind the proxy, for a client with a timeout or a size limit, for
 // destinations that c would refuse, and with Options.NoFastPath.
-func FastClient(c *http.Client, u *url.URL) (fast *httpfast.Line, ok bool) {
+func FastClient(c *http.Client, u *url.URL) (fast *httpfast.Client, ok bool) {
 	g, ours := c.Transport.(*guarded)
 	if !ours || g.fast == nil || c.Timeout != 0 || g.maxBytes >= 0 || u.Scheme != "http" {
 		return nil, false

@@ -30,7 +30,7 @@ func streamClient(t testing.TB, opt Options) *http.Client {
 }
 
 // fastClientTo gives the fast client for an address on loopback.
-func fastClientTo(t testing.TB, at string) *httpfast.Line {
+func fastClientTo(t testing.TB, at string) *httpfast.Client {
 	t.Helper()
 	u, err := url.Parse(at)
 	if err != nil {
@@ -44,12 +44,12 @@ func fastClientTo(t testing.TB, at string) *httpfast.Line {
 }
 
 // postText posts a body and reads the response to its end.
-func postText(ctx context.Context, c *httpfast.Line, body string) error {
-	h, err := c.Head(nil)
+func postText(ctx context.Context, c *httpfast.Client, body string) error {
+	h, err := c.RenderHeader(nil)
 	if err != nil {
 		return err
 	}
-	r := &httpfast.Reply{}
+	r := &httpfast.Response{}
 	if err := c.Post(ctx, r, h, nil, []byte(body)); err != nil {
 		return err
 	}
@@ -159,12 +159,12 @@ func TestFastClientFollowsRedirects(t *testing.T) {
 		got.Store("")
 		l := fastClientTo(t, srv.URL+path)
 		header := http.Header{"X-Key": {"key"}}
-		h, _ := l.Head(header)
-		r := &httpfast.Reply{}
-		if err := l.Post(t.Context(), r, h, nil, []byte("text")); err != nil || !r.Redirects() {
+		h, _ := l.RenderHeader(header)
+		r := &httpfast.Response{}
+		if err := l.Post(t.Context(), r, h, nil, []byte("text")); err != nil || !r.IsRedirect() {
 			t.Fatalf("%d %v", r.Status, err)
 		}
-		resp, err := r.Follow(t.Context(), header, []byte("text"))
+		resp, err := r.FollowRedirect(t.Context(), header, []byte("text"))
 		if err == nil {
 			_ = resp.Body.Close()
 		}

@@ -11,20 +11,19 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Line is the way to one URL over connections of our own, for plain http: a
-// request is written and its answer read by whoever makes it, without the
-// goroutines and header maps of an http.Transport. The connections are shared
-// with all other lines of the same client to the same address, and are made
-// under the rules of that client, each address judged when it is dialled.
-type Line struct {
-	redirectClient *http.Client
+// Client sends POST requests to one plain-HTTP URL. The goroutine that calls Post
+// writes the request and reads the response itself, without the goroutines and header
+// maps of an http.Transport. All clients of one Transport to the same address share
+// their connections. A Client may be used by many goroutines at once.
+type Client struct {
+	redirectClient *http.Client // follows redirects, under its own rules
 	transport      *Transport
 	pool           *connPool
 	url            *url.URL
 	requestLine    []byte // the request line and Host
 }
 
-// isPlainASCII says whether a part of a URL can be sent as it is.
+// isPlainASCII reports whether a part of a URL can be sent as it is.
 func isPlainASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7f {
@@ -34,32 +33,35 @@ func isPlainASCII(s string) bool {
 	return s != ""
 }
 
-// Head is the part of a request's head that does not change.
-type Head struct{ text []byte }
+// CommonHeader is the rendered part of a request's head that all requests of a caller
+// share. It belongs to the Client that rendered it.
+type CommonHeader struct{ text []byte }
 
-// Field is a header field of one request.
-type Field struct{ Name, Value string }
+// HeaderField is a header field that one request has beside the common ones.
+type HeaderField struct{ Name, Value string }
 
-// Head renders the header that requests have in common. What a connection says
-// about itself is not the caller's to say, and is left out.
-func (l *Line) Head(h http.Header) (*Head, error) {
-	text := bytes.Clone(l.requestLine)
+// RenderHeader renders the header fields that requests have in common. It leaves out
+// the fields about the connection and the framing, which are the client's own to set.
+// A name or value that would become another field is CodeInvalid.
+func (c *Client) RenderHeader(h http.Header) (*CommonHeader, error) {
+	text := bytes.Clone(c.requestLine)
 	for name, values := range h {
 		if isConnectionField(name) {
 			continue
 		}
 		for _, v := range values {
-			f := Field{name, v}
+			f := HeaderField{name, v}
 			if err := f.validate(); err != nil {
 				return nil, err
 			}
 			text = f.appendLine(text)
 		}
 	}
-	return &Head{text: text}, nil
+	return &CommonHeader{text: text}, nil
 }
 
-// isConnectionField says whether a header field is for the connection, or made here.
+// isConnectionField reports whether a header field is about the connection, the
+// framing or the compression of the response, which no caller sets.
 func isConnectionField(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "Host", "Content-Length", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Upgrade", "Expect", "Proxy-Connection", "Accept-Encoding":
@@ -68,8 +70,9 @@ func isConnectionField(name string) bool {
 	return false
 }
 
-// validate says whether a field can be sent without becoming another.
-func (f Field) validate() error {
+// validate refuses a field that could end its line and begin another (header
+// injection).
+func (f HeaderField) validate() error {
 	valid := f.Name != ""
 	for i := range len(f.Name) {
 		valid = valid && isTokenByte(f.Name[i])
@@ -84,40 +87,42 @@ func (f Field) validate() error {
 	return nil
 }
 
-func (f Field) appendLine(dst []byte) []byte {
+func (f HeaderField) appendLine(dst []byte) []byte {
 	dst = append(append(dst, f.Name...), ": "...)
-	return append(append(dst, f.Value...), '\r', '\n')
+	return append(append(dst, f.Value...), crlf...)
 }
 
-// Post sends a request whose body is made of parts, which must not change
-// before the reply is closed, and reads the head of the answer into r, which
-// must be new. It comes back at once when r.Break is called, and when ctx ends, but
-// for one that is cancelled before tieAfter has passed: that is seen then. Its
-// errors are those of Egress.Client; they are CodeUnreachable, and only then, when
-// nothing of the request was sent. A request of which anything was sent is never
-// sent again. After an error r needs no Close.
-func (l *Line) Post(ctx context.Context, r *Reply, h *Head, fields []Field, parts ...[]byte) error {
+// Post sends a request and reads the head of the response into r, which must be new.
+// The body of the request is the concatenation of parts, which must not change before
+// r is closed. After an error r needs no Close.
+//
+// Post returns at once when r.Abort is called or ctx ends, except that a cancellation
+// within the first 20 ms is noticed only after them (contextWatchDelay). Errors have
+// the codes of TransportOptions.Classify. CodeUnreachable means, and only it means,
+// that nothing of the request was sent. A request of which anything was sent is never
+// sent again: the caller decides whether the call may be repeated.
+func (c *Client) Post(ctx context.Context, r *Response, h *CommonHeader, fields []HeaderField, parts ...[]byte) error {
 	for _, f := range fields {
 		if err := f.validate(); err != nil {
 			return err
 		}
 	}
-	r.client, r.ctx = l, ctx
+	r.client, r.ctx = c, ctx
 	err := ctx.Err()
 	if err == nil {
-		err = l.sendAndReadHead(ctx, r, outgoingRequest{h, fields, parts})
+		err = c.sendAndReadHead(ctx, r, outgoingRequest{h, fields, parts})
 	}
 	if err == nil {
 		return nil
 	}
 	r.closeFailed()
-	return l.transport.options.Classify(ctx, l.url.Host, err)
+	return c.transport.options.Classify(ctx, c.url.Host, err)
 }
 
-// outgoingRequest is what is sent.
+// outgoingRequest is what Post sends.
 type outgoingRequest struct {
-	head   *Head
-	fields []Field
+	header *CommonHeader
+	fields []HeaderField
 	parts  [][]byte
 }
 
@@ -126,70 +131,73 @@ func (q *outgoingRequest) appendHead(dst []byte) []byte {
 	for _, p := range q.parts {
 		size += len(p)
 	}
-	dst = append(dst, q.head.text...)
+	dst = append(dst, q.header.text...)
 	for _, f := range q.fields {
 		dst = f.appendLine(dst)
 	}
 	dst = append(dst, "Content-Length: "...)
 	dst = strconv.AppendInt(dst, int64(size), 10)
-	return append(dst, "\r\n\r\n"...)
+	return append(dst, crlf+crlf...)
 }
 
-// sendAndReadHead sends the request on an idle connection or on a new one.
-func (l *Line) sendAndReadHead(ctx context.Context, r *Reply, q outgoingRequest) error {
+// sendAndReadHead sends the request on an idle connection or on a new one, and reads
+// the head of the response. It tries the next connection only while nothing was sent.
+func (c *Client) sendAndReadHead(ctx context.Context, r *Response, q outgoingRequest) error {
 	for {
-		c, reused := l.pool.takeIdle(), true
-		if c == nil {
+		conn, reused := c.pool.takeIdle(), true
+		if conn == nil {
 			reused = false
 			var err error
-			if c, err = l.dialConn(ctx, r); err != nil {
+			if conn, err = c.dialConn(ctx, r); err != nil {
 				return err
 			}
 		}
-		if !r.attachConn(c) {
+		if !r.attachConn(conn) {
 			return errAborted
 		}
-		c.reader.reset()
-		err := c.sendRequest(&q, reused)
-		if err != nil && !c.hasSent {
+		conn.reader.reset()
+		err := conn.sendRequest(&q, reused)
+		if err != nil && !conn.hasSent {
 			r.closeFailed()
 			if reused && !r.isAborted() {
-				continue // the other side had closed it, and knows nothing of this
+				continue // the server had closed it, and has nothing of this request
 			}
-			return wrapUnsentError(ctx, l.url.Host, err)
+			return wrapUnsentError(ctx, c.url.Host, err)
 		}
-		// A server that answers early may close before it has read all.
-		c.isUnusable = err != nil
-		headErr := c.reader.readHead()
-		if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotFirstResponseByte != nil && c.reader.w > 0 {
+		// A server that responds early may close before it has read all.
+		conn.isUnusable = err != nil
+		headErr := conn.reader.readHead()
+		if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotFirstResponseByte != nil && conn.reader.w > 0 {
 			trace.GotFirstResponseByte()
 		}
 		if headErr != nil {
 			if reused {
-				// Whatever cut this one, a restart or something on the way, has
-				// cut the others too, and none of them shows it before it is used.
-				l.pool.closeIdleConns()
+				// A restart of the server, or of something on the way, has cut the other
+				// idle connections too, and none of them shows it before it is used.
+				c.pool.closeIdleConns()
 			}
-			return codeHeadError(l.url.Host, headErr)
+			return codeHeadError(c.url.Host, headErr)
 		}
-		r.Status, r.Length = c.reader.status, c.reader.length
+		r.Status, r.Length = conn.reader.status, conn.reader.length
 		return nil
 	}
 }
 
-// dialConn makes a connection, unless the reply is broken meanwhile.
-func (l *Line) dialConn(ctx context.Context, r *Reply) (*clientConn, error) {
+// dialConn opens a connection, unless the exchange is aborted meanwhile.
+func (c *Client) dialConn(ctx context.Context, r *Response) (*clientConn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if !r.setDialCancel(cancel) {
 		return nil, errAborted
 	}
-	return l.pool.openConn(ctx)
+	return c.pool.openConn(ctx)
 }
 
+// wrapUnsentError gives an error of sending the code that says that nothing was sent.
+// If ctx has ended, that is the reason, and Classify gives its code.
 func wrapUnsentError(ctx context.Context, host string, err error) error {
 	if ctx.Err() != nil {
-		return err // Classify says how the context ended
+		return err
 	}
 	return &junctor.Error{Code: junctor.CodeUnreachable, Message: "the connection to " + host + " was closed before anything was sent", Cause: err}
 }

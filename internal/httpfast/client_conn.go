@@ -8,46 +8,47 @@ import (
 	"time"
 )
 
-// errWouldBlock says that a socket has nothing to read, or no room to write.
+// errWouldBlock says that a socket has nothing to read, or no room to write, now.
 var errWouldBlock = errors.New("the socket would have to be waited for")
 
-// errStaleConn says that an idle connection cannot take a request: the other side
-// closed it, or said something on it that nobody asked for.
+// errStaleConn says that an idle connection cannot take a request: the server closed
+// it, or sent bytes on it that belong to no request.
 var errStaleConn = errors.New("the connection was closed, or something unasked was said on it")
 
 const (
-	// maxSingleWrite is up to where a request is sent in one piece. An idle socket has
-	// room for it, so that sending never waits for the other side.
+	// maxSingleWrite is the largest request that is sent in one write. The send buffer
+	// of an idle socket has room for it, so sending never waits for the server.
 	maxSingleWrite = 16 << 10
-	// releaseTimeout is how long the rest of an answer may take that nobody waits for.
+	// releaseTimeout is how long the rest of a released response may take.
 	releaseTimeout = 250 * time.Millisecond
-	// contextWatchDelay is how long an exchange runs before it is tied to the context of its
-	// caller. Most are over by then, and a tie costs more than all else that is done
-	// for them here.
+	// contextWatchDelay is how long an exchange runs before it watches the context of
+	// its caller. Most exchanges are over by then, and context.AfterFunc costs more
+	// than all else that is done for them here.
 	contextWatchDelay = 20 * time.Millisecond
 )
 
-// clientConn is one HTTP/1.1 connection. It has no goroutine: whoever makes a request
-// on it writes and reads by itself.
+// clientConn is one HTTP/1.1 connection to a server. It has no goroutine of its own.
+// One exchange at a time uses it; between exchanges the pool has it.
 type clientConn struct {
 	net.Conn
 	socket    *rawSocket
 	reader    responseReader
-	outBuffer []byte // the request
+	outBuffer []byte // the head and first bytes of the request
 
 	probeByte [1]byte
 
-	hasSent    bool       // the socket has taken a byte of the request
-	isUnusable bool       // not to be used again
-	writeDone  chan error // the rest of a large request is on its way; holds one
+	hasSent    bool       // the socket may have taken a byte of the request
+	isUnusable bool       // close it after this exchange
+	writeDone  chan error // gets the result while a goroutine sends the rest of a large request; has room for one
 
-	idleUntil   time.Time // when idle: not to be used after this
-	restPending bool      // when idle: the rest of the last answer is still to come
+	idleUntil   time.Time // while idle: do not use it after this
+	restPending bool      // while idle: the rest of the last response has not arrived
 
-	exchange     atomic.Pointer[Reply] // whose exchange this is
-	contextTimer *time.Timer           // ties it
+	exchange     atomic.Pointer[Response] // the exchange that uses the connection
+	contextTimer *time.Timer              // calls watchContext; reused, since a new timer for each exchange is expensive
 }
 
+// newClientConn takes over c, which must be a socket. It closes c if it fails.
 func newClientConn(c net.Conn) (*clientConn, error) {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
@@ -64,8 +65,9 @@ func newClientConn(c net.Conn) (*clientConn, error) {
 	return nc, nil
 }
 
-// scheduleContextWatch ties an exchange to its context after a while, or at its deadline.
-func (c *clientConn) scheduleContextWatch(r *Reply) {
+// scheduleContextWatch makes an exchange watch its context after contextWatchDelay, or
+// at its deadline if that is earlier.
+func (c *clientConn) scheduleContextWatch(r *Response) {
 	wait := contextWatchDelay
 	if at, ok := r.ctx.Deadline(); ok {
 		wait = min(wait, time.Until(at))
@@ -78,23 +80,27 @@ func (c *clientConn) scheduleContextWatch(r *Reply) {
 	c.contextTimer.Reset(wait)
 }
 
+// cancelContextWatch undoes scheduleContextWatch at the end of an exchange.
 func (c *clientConn) cancelContextWatch() {
 	c.contextTimer.Stop()
 	c.exchange.Store(nil)
 }
 
-// watchContext may come late, and then ties the next exchange early.
+// watchContext runs on the timer. If it comes late, it finds no exchange or the next
+// one, which then watches its context earlier than needed: that does no harm.
 func (c *clientConn) watchContext() {
 	if r := c.exchange.Load(); r != nil {
 		r.watchContext()
 	}
 }
 
-// sendRequest writes a request, on a connection that was used before only if that is as
-// it was left: else it gives errStale. The first of the answer may be read with it.
-// Where the other side does not take all of it at once, the rest is sent beside the
-// reading: it may answer before it has read everything, or without ever doing so.
-// The parts must stay as they are until finishWriting.
+// sendRequest writes a request. On a reused connection that the server has closed or
+// written to meanwhile, it sends nothing and returns errStaleConn. The first bytes of
+// the response may be read with it.
+//
+// If the socket does not take the whole request at once, a goroutine sends the rest
+// while the response is read: the server may respond before it has read everything,
+// or without reading it. The parts must not change until finishWriting.
 func (c *clientConn) sendRequest(q *outgoingRequest, reused bool) error {
 	c.hasSent, c.writeDone = false, nil
 	c.outBuffer = q.appendHead(c.outBuffer[:0])
@@ -125,8 +131,9 @@ func (c *clientConn) sendRequest(q *outgoingRequest, reused bool) error {
 	return err
 }
 
-// sendOnIdle sends a request on an idle connection and reads the first of the answer. The
-// error is that of sending; one of reading is found by who reads on.
+// sendOnIdle sends a request on an idle connection and reads the first bytes of the
+// response. It returns the error of sending; an error of reading is kept for the
+// reader.
 func (c *clientConn) sendOnIdle(out []byte) (sent int, err error) {
 	sent, n, err := c.socket.exchangeBytes(out, c.reader.buf)
 	c.hasSent, c.reader.w = sent > 0, n
@@ -137,6 +144,8 @@ func (c *clientConn) sendOnIdle(out []byte) (sent int, err error) {
 	return sent, err
 }
 
+// sendLargeRequest sends the buffered beginning of a request, then rest and parts,
+// without copying them. It never waits for the server.
 func (c *clientConn) sendLargeRequest(reused bool, rest []byte, parts [][]byte) error {
 	if reused && !c.isSilent() {
 		return errStaleConn
@@ -160,7 +169,7 @@ func (c *clientConn) sendLargeRequest(reused bool, rest []byte, parts [][]byte) 
 	if len(all) == 0 {
 		return nil
 	}
-	c.hasSent = true // it may be, from now on
+	c.hasSent = true // the goroutine may send at any moment
 	c.writeDone = make(chan error, 1)
 	go func(done chan<- error) {
 		_, err := all.WriteTo(c.Conn)
@@ -169,8 +178,8 @@ func (c *clientConn) sendLargeRequest(reused bool, rest []byte, parts [][]byte) 
 	return nil
 }
 
-// finishWriting gives the request's parts back to their owner: what was not
-// sent by now will not be.
+// finishWriting ends the sending of a large request, so that its parts belong to the
+// caller again. If not all of it was sent, the connection is closed.
 func (c *clientConn) finishWriting() {
 	if c.writeDone == nil {
 		return
@@ -186,25 +195,28 @@ func (c *clientConn) finishWriting() {
 	c.writeDone = nil
 }
 
-// isUsable says whether an idle connection may be asked: its last answer has ended.
+// isUsable reports whether an idle connection can take a request: its last response
+// has ended.
 func (c *clientConn) isUsable() bool { return !c.restPending || c.drainArrived() }
 
-// isSilent says whether an idle connection is as it was left. It does not wait.
+// isSilent reports whether the server has neither closed an idle connection nor sent
+// anything on it. It does not wait.
 func (c *clientConn) isSilent() bool {
 	_, err := c.socket.readNow(c.probeByte[:])
-	return err == errWouldBlock //nolint:errorlint // read gives it as it is
+	return err == errWouldBlock //nolint:errorlint // readNow returns it unwrapped
 }
 
-// isReusable says whether a connection can wait for its next request, or, when its
-// answer is left, for the end of that.
-func (c *clientConn) isReusable(leave bool) bool {
+// isReusable reports whether the connection can go back to the pool after a response.
+// With release, the rest of the response may still be on its way.
+func (c *clientConn) isReusable(release bool) bool {
 	if c.restPending = !c.reader.isComplete(); !c.restPending {
 		return true
 	}
-	return leave && c.reader.kind != bodyUntilClose && (c.drainArrived() || c.reader.bodyErr == nil)
+	return release && c.reader.kind != bodyUntilClose && (c.drainArrived() || c.reader.bodyErr == nil)
 }
 
-// drainArrived takes the rest of an answer that has arrived by now.
+// drainArrived reads the part of the last response that has arrived by now, and
+// reports whether it was complete. It does not wait.
 func (c *clientConn) drainArrived() bool {
 	c.reader.src = socketReader{c.socket}
 	defer func() { c.reader.src = c.Conn }()
@@ -220,6 +232,7 @@ func (c *clientConn) drainArrived() bool {
 	return false
 }
 
-type socketReader struct{ raw *rawSocket }
+// socketReader reads from a socket without waiting.
+type socketReader struct{ socket *rawSocket }
 
-func (r socketReader) Read(p []byte) (int, error) { return r.raw.readNow(p) }
+func (r socketReader) Read(p []byte) (int, error) { return r.socket.readNow(p) }

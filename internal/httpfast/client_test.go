@@ -46,12 +46,12 @@ func testTransport(t testing.TB) *Transport {
 }
 
 // clientTo gives a client for an address on loopback.
-func clientTo(t testing.TB, at string) *Line {
+func clientTo(t testing.TB, at string) *Client {
 	t.Helper()
 	return clientOf(t, testTransport(t), at)
 }
 
-func clientOf(t testing.TB, tr *Transport, at string) *Line {
+func clientOf(t testing.TB, tr *Transport, at string) *Client {
 	t.Helper()
 	u, err := url.Parse(at)
 	if err != nil {
@@ -73,12 +73,12 @@ func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 }
 
 // say posts a body and gives the status and body of the answer.
-func say(ctx context.Context, l *Line, body string, fields ...Field) (int, string, error) {
-	h, err := l.Head(http.Header{"Content-Type": {"text/plain"}})
+func say(ctx context.Context, l *Client, body string, fields ...HeaderField) (int, string, error) {
+	h, err := l.RenderHeader(http.Header{"Content-Type": {"text/plain"}})
 	if err != nil {
 		return 0, "", err
 	}
-	r := &Reply{}
+	r := &Response{}
 	if err := l.Post(ctx, r, h, fields, []byte(body[:len(body)/2]), []byte(body[len(body)/2:])); err != nil {
 		return 0, "", err
 	}
@@ -87,7 +87,7 @@ func say(ctx context.Context, l *Line, body string, fields ...Field) (int, strin
 	return r.Status, string(got), err
 }
 
-func must(t testing.TB, l *Line, body string) string {
+func must(t testing.TB, l *Client, body string) string {
 	t.Helper()
 	status, got, err := say(t.Context(), l, body)
 	if err != nil || status != http.StatusOK {
@@ -169,11 +169,11 @@ func TestResponseTellsItsLength(t *testing.T) {
 		"up to an end": {"HTTP/1.1 200 OK\r\n\r\nbody", -1},
 	} {
 		l := clientTo(t, newScript(t, func(conn net.Conn, _ int, _ string) bool { return reply(conn, c.answer) && false }).url)
-		h, err := l.Head(nil)
+		h, err := l.RenderHeader(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &Reply{}
+		r := &Response{}
 		if err := l.Post(t.Context(), r, h, nil, []byte("{}")); err != nil || r.Length != c.want {
 			t.Errorf("%s: %d, %v", name, r.Length, err)
 		}
@@ -267,7 +267,7 @@ func TestClientDialsAnew(t *testing.T) {
 }
 
 // waitIdle waits until the close of an idle connection has arrived.
-func waitIdle(t *testing.T, l *Line) {
+func waitIdle(t *testing.T, l *Client) {
 	t.Helper()
 	poll.Until(t, "the close of an idle connection", time.Minute, func() bool {
 		c := l.pool.popIdle()
@@ -361,10 +361,10 @@ func TestClientErrors(t *testing.T) {
 		t.Errorf("nobody there: %v", err)
 	}
 	l := clientTo(t, dead.url)
-	if _, _, err := say(t.Context(), l, "x", Field{"X-Name", "a\r\nInjected: b"}); junctor.CodeOf(err) != junctor.CodeInvalid {
+	if _, _, err := say(t.Context(), l, "x", HeaderField{"X-Name", "a\r\nInjected: b"}); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Errorf("a header that becomes two: %v", err)
 	}
-	if _, err := l.Head(http.Header{"X Y": {"a"}}); junctor.CodeOf(err) != junctor.CodeInvalid {
+	if _, err := l.RenderHeader(http.Header{"X Y": {"a"}}); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Errorf("a name that is none: %v", err)
 	}
 }
@@ -407,9 +407,9 @@ func TestClientEndsWithItsContext(t *testing.T) {
 			}
 		}
 	}
-	r := &Reply{}
-	go until("wait for the break", r.Break)
-	h, _ := l.Head(nil)
+	r := &Response{}
+	go until("wait for the break", r.Abort)
+	h, _ := l.RenderHeader(nil)
 	if err := l.Post(t.Context(), r, h, nil, []byte("wait for the break")); err == nil {
 		t.Error("broken off, and no error")
 	}
@@ -493,10 +493,10 @@ func TestClientLeavesAStream(t *testing.T) {
 		return ok
 	})
 	l := clientTo(t, s.url)
-	h, _ := l.Head(nil)
+	h, _ := l.RenderHeader(nil)
 	leave := func() {
 		t.Helper()
-		r := &Reply{}
+		r := &Response{}
 		if err := l.Post(t.Context(), r, h, nil, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
@@ -504,7 +504,7 @@ func TestClientLeavesAStream(t *testing.T) {
 		if _, err := io.ReadFull(r, b[:]); err != nil || string(b[:]) != "answer" {
 			t.Fatalf("%q %v", b, err)
 		}
-		r.Leave()
+		r.Release()
 		<-ended
 	}
 	g := gaps{most: releaseTimeout}
@@ -543,9 +543,9 @@ func TestClientLeavesAStreamThatIsClosed(t *testing.T) {
 		return false
 	})
 	l := clientTo(t, s.url)
-	h, _ := l.Head(nil)
+	h, _ := l.RenderHeader(nil)
 	for n := range 20 {
-		r := &Reply{}
+		r := &Response{}
 		if err := l.Post(t.Context(), r, h, nil, []byte("x")); err != nil {
 			t.Fatalf("call %d: %v", n, err)
 		}
@@ -553,7 +553,7 @@ func TestClientLeavesAStreamThatIsClosed(t *testing.T) {
 		if _, err := io.ReadFull(r, b[:]); err != nil {
 			t.Fatal(err)
 		}
-		r.Leave()
+		r.Release()
 		left <- struct{}{}
 		waitIdle(t, l)
 	}
@@ -659,11 +659,11 @@ func TestClientUnderLoad(t *testing.T) {
 func BenchmarkClient(b *testing.B) {
 	s := newScript(b, echoes)
 	l := clientTo(b, s.url)
-	h, _ := l.Head(http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}})
+	h, _ := l.RenderHeader(http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}})
 	body, buf := []byte(strings.Repeat("x", 200)), make([]byte, 512)
 	b.ReportAllocs()
 	for b.Loop() {
-		r := &Reply{}
+		r := &Response{}
 		if err := l.Post(b.Context(), r, h, nil, body); err != nil {
 			b.Fatal(err)
 		}

@@ -2,25 +2,26 @@ package httpfast
 
 import "time"
 
-// The watcher does for all connections what would cost every request: it closes
-// those on which nothing comes, and finds the clients that left while their
-// request runs. It looks at what changed since it last looked, so a request costs
-// it nothing unless it takes longer than a tick.
+// One watcher does for all connections what net/http does with deadlines and a
+// background read for each request: it closes connections that stay idle, and
+// cancels requests whose client has closed the connection. It looks only at
+// connections whose state did not change since its last look, so a request that is
+// shorter than watchInterval costs it nothing.
 const (
 	watchInterval     = 50 * time.Millisecond
-	idleWatchInterval = time.Second // between looks while nothing runs
-	quietTicks        = 20          // ticks on which nothing ran before a nap
-	maxCheckInterval  = time.Second // the longest time between two looks at a request
+	idleWatchInterval = time.Second // while no request runs
+	quietTicks        = 20          // intervals without a request before the watcher sleeps
+	maxCheckInterval  = time.Second // between two checks of one long request
 )
 
-// watchState is what the watcher knows of a connection; nobody else touches it.
+// watchState is the watcher's view of a connection. Only the watcher uses it.
 type watchState struct {
-	state     uint64 // as last seen
-	since     time.Time
-	nextCheck time.Time // the next look at what runs
+	state     uint64    // of the connection when last seen
+	since     time.Time // when that state was first seen
+	nextCheck time.Time // of the client of a running request
 }
 
-// wakeWatcherIfAsleep wakes the watcher: something runs.
+// wakeWatcherIfAsleep makes the watcher look often again, because a request begins.
 func (s *Server) wakeWatcherIfAsleep() {
 	if s.watcherAsleep.Load() && s.watcherAsleep.CompareAndSwap(true, false) {
 		select {
@@ -30,7 +31,8 @@ func (s *Server) wakeWatcherIfAsleep() {
 	}
 }
 
-// watchConns looks until the server ends. While nothing runs it does so rarely.
+// watchConns checks the connections until the server stops. While no request runs,
+// it checks rarely.
 func (s *Server) watchConns() {
 	long := min(idleWatchInterval, s.httpServer.ReadHeaderTimeout/2, s.httpServer.IdleTimeout/2)
 	t := time.NewTimer(watchInterval)
@@ -46,7 +48,7 @@ func (s *Server) watchConns() {
 		}
 		wait := watchInterval
 		if idle++; idle > quietTicks {
-			s.watcherAsleep.Store(true) // before the look: what begins after it stirs
+			s.watcherAsleep.Store(true) // before the check: a request that begins after it wakes the watcher
 			wait = long
 		}
 		if s.checkConns(time.Now()) {
@@ -57,14 +59,16 @@ func (s *Server) watchConns() {
 	}
 }
 
-// watchUntilIdle looks on while requests run that Shutdown waits for.
+// watchUntilIdle goes on while requests run that Shutdown waits for.
 func (s *Server) watchUntilIdle() {
-	for t := time.NewTicker(watchInterval); s.checkConns(time.Now()); {
+	t := time.NewTicker(watchInterval)
+	defer t.Stop()
+	for s.checkConns(time.Now()) {
 		<-t.C
 	}
 }
 
-// checkConns looks at every connection and says whether a request runs on one.
+// checkConns checks every connection and reports whether a request runs on one.
 func (s *Server) checkConns(now time.Time) (runs bool) {
 	var long []*serverConn
 	s.mu.Lock()
@@ -84,7 +88,8 @@ func (s *Server) checkConns(now time.Time) (runs bool) {
 	return runs
 }
 
-// checkUnchanged judges a connection that is as it was when last seen.
+// checkUnchanged checks a connection whose state is the same as at the last look: it
+// closes one that was idle for too long, and cancels a request without a client.
 func (c *serverConn) checkUnchanged(now time.Time) {
 	w := &c.watched
 	since := now.Sub(w.since)
@@ -103,7 +108,7 @@ func (c *serverConn) checkUnchanged(now time.Time) {
 		}
 		w.nextCheck = now.Add(max(watchInterval/2, min(since/8, maxCheckInterval)))
 		if t := c.current.Load(); t != nil && isPeerClosed(c.rawConn) {
-			t.cancel() // and that of no later one
+			t.cancel() // of this request, and never of a later one
 		}
 	}
 }

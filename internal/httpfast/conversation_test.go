@@ -57,7 +57,7 @@ func FuzzConversation(f *testing.F) {
 }
 
 // refusedEarlier says that bytes with a Transfer-Encoding, or a length that is
-// folded, were answered as net/http answers them up to a request that the entrance
+// folded, were answered as net/http answers them up to a request that the fast path
 // refuses: framing that two readers could take in two ways (TestFramingAsNetHTTP).
 func refusedEarlier(b []byte, got, want string) bool {
 	text := strings.ToLower(string(b))

@@ -5,35 +5,35 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strconv"
 )
 
-// framingKind says where a request ends, by its head.
+// framingKind is how the head of a request says where the request ends.
 type framingKind int
 
 const (
 	framingSized     framingKind = iota // Content-Length, or no body
 	framingChunked                      // Transfer-Encoding: chunked
-	framingInvalid                      // net/http refuses this head: nothing behind it may be read as a request
-	framingAmbiguous                    // two readers could find different ends: refused before net/http sees it
+	framingInvalid                      // net/http refuses this head: no byte after it may be read as a request
+	framingAmbiguous                    // two parsers could find different ends: refused before net/http sees it
 )
 
-// invalidHeadRest takes the place of what follows the first bytes of a head that is
-// refused. No request line has these bytes alone behind them, so net/http answers
-// 400 and closes the connection, when it is that request's turn.
+// invalidHeadRest replaces the rest of a refused head after its first earlyBytes. No
+// valid request line is that short, so net/http answers 400 and closes the
+// connection, after the responses to the requests before it.
 const invalidHeadRest = "\r\n\r\n"
 
 const (
-	earlyBytes   = 4        // of a head go to net/http at once: they begin its time limit for heads
-	maxChunkLine = 4 << 10  // as net/http has it
-	headSlack    = 16 << 10 // net/http counts its own buffer to the limit of heads; beyond this it has refused
+	earlyBytes   = 4        // of a head go to net/http at once: they start its time limit for heads
+	maxChunkLine = 4 << 10  // the limit of net/http
+	headSlack    = 16 << 10 // net/http adds its own buffer to the limit of heads; beyond this it has refused
 )
 
-// framingPart is what the next byte of a connection belongs to.
+// framingPart is the part of the HTTP/1 message stream that the next byte of a
+// connection belongs to.
 type framingPart int
 
 const (
-	partBetweenRequests framingPart = iota // requests
+	partBetweenRequests framingPart = iota
 	partHead
 	partBody
 	partChunkLine
@@ -42,33 +42,36 @@ const (
 	partTrailer
 )
 
-// framingConn stands between a connection and net/http and refuses requests that
-// have both Content-Length and Transfer-Encoding, which net/http takes by dropping
-// the first. A proxy before us may have gone by the other one, and then the rest of
-// a body is a request that it never saw. To find the heads, it follows the bodies;
-// where it cannot tell where one ends, nothing behind it reaches net/http.
+// framingConn stands between a connection and net/http, and refuses requests that
+// have both Content-Length and Transfer-Encoding. net/http accepts those and ignores
+// the length. A proxy in front of Junctor may have used the length instead, and then
+// the rest of a body is a request that the proxy never saw (request smuggling).
+//
+// To find the heads, framingConn follows the bodies. Where it cannot tell where a
+// body ends, nothing after it reaches net/http. It passes on the bytes of all other
+// requests unchanged.
 type framingConn struct {
 	net.Conn
 	maxHead int
 
-	buf       []byte // read, and not all given yet
-	given     int    // given up to here
-	allowed   int    // may be given up to here
-	headStart int    // of the head
-	scanned   int    // read for line ends up to here
+	buf       []byte // read from the connection
+	given     int    // net/http has buf[:given]
+	allowed   int    // net/http may get buf[:allowed]
+	headStart int    // where the head begins
+	scanned   int    // buf[:scanned] is understood
 
 	part         framingPart
-	remaining    int64 // of the body or chunk
-	trailerBytes int   // bytes of trailers
-	ended        bool  // nothing behind ready is given
-	passThrough  bool  // no HTTP any more
+	remaining    int64 // bytes of the body or chunk
+	trailerBytes int   // so far
+	ended        bool  // nothing after buf[:allowed] is given: net/http sees the end
+	passThrough  bool  // another protocol is spoken (SwitchProtocol)
 }
 
-// FramedListener gives the connections of l to an http.Server in such a way that
-// requests with ambiguous framing (both Content-Length and Transfer-Encoding, or
-// Transfer-Encoding in HTTP/1.0) are answered 400 and their connection is closed.
+// NewFramingListener returns a listener for an http.Server that gets 400 and a closed
+// connection for requests with ambiguous framing: both Content-Length and
+// Transfer-Encoding, one of them in a folded line, or Transfer-Encoding in HTTP/1.0.
 // maxHead is the server's MaxHeaderBytes.
-func FramedListener(l net.Listener, maxHead int) net.Listener {
+func NewFramingListener(l net.Listener, maxHead int) net.Listener {
 	return &framingListener{l, maxHead}
 }
 
@@ -77,7 +80,7 @@ type framingListener struct {
 	maxHead int
 }
 
-// Accept gives the next connection.
+// Accept implements net.Listener.
 func (l *framingListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
@@ -86,9 +89,10 @@ func (l *framingListener) Accept() (net.Conn, error) {
 	return &framingConn{Conn: c, maxHead: l.maxHead}, nil
 }
 
-// EndHTTP says that a handler has taken the connection over (http.Hijacker) and
-// that what follows is another protocol.
-func EndHTTP(c net.Conn) {
+// SwitchProtocol says that a handler has hijacked the connection (http.Hijacker) and
+// that another protocol follows: its bytes pass unchecked. Other connections than
+// those of NewFramingListener, Server and ServeTLS are left alone.
+func SwitchProtocol(c net.Conn) {
 	var f *framingConn
 	switch of := c.(type) {
 	case *framingConn:
@@ -101,15 +105,10 @@ func EndHTTP(c net.Conn) {
 	f.passThrough, f.ended, f.allowed = true, false, len(f.buf)
 }
 
-// CloseWrite ends our half: net/http does so where a client still sends.
-func (c *framingConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
+// CloseWrite closes the sending direction, for net/http (see prefixedConn).
+func (c *framingConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// Read gives what net/http may see of the connection.
+// Read gives net/http the bytes that it may see.
 func (c *framingConn) Read(p []byte) (int, error) {
 	for {
 		switch {
@@ -132,18 +131,18 @@ func (c *framingConn) Read(p []byte) (int, error) {
 			if !errors.Is(err, io.EOF) || c.given == len(c.buf) {
 				return 0, err
 			}
-			c.allowed, c.ended = len(c.buf), true // half a head: net/http has an answer
+			c.allowed, c.ended = len(c.buf), true // half a head: net/http answers it
 			continue
 		}
 		c.scanBuffered()
 	}
 }
 
-// readMore reads more behind what is there.
+// readMore reads from the connection into buf.
 func (c *framingConn) readMore() error {
 	switch {
 	case c.part != partHead && c.given == len(c.buf) && cap(c.buf) > maxChunkLine+firstBufferSize:
-		c.buf, c.given, c.allowed, c.scanned = nil, 0, 0, 0 // a long head was the last to need it
+		c.buf, c.given, c.allowed, c.scanned = nil, 0, 0, 0 // only a long head needed a buffer of that size
 	case c.part != partHead && c.given > 0:
 		n := copy(c.buf, c.buf[c.given:])
 		c.buf, c.scanned, c.allowed, c.given = c.buf[:n], c.scanned-c.given, c.allowed-c.given, 0
@@ -162,13 +161,14 @@ func (c *framingConn) readMore() error {
 	return err
 }
 
-// scanBuffered moves ready over what is understood.
+// scanBuffered moves allowed over all parts that are complete in buf.
 func (c *framingConn) scanBuffered() {
 	for !c.ended && c.scanned < len(c.buf) && c.scanPart() {
 	}
 }
 
-// scanPart takes one part of what was read; false when more has to come first.
+// scanPart scans one part of the message stream. It returns false if more bytes have
+// to come first.
 func (c *framingConn) scanPart() bool {
 	switch c.part {
 	case partBetweenRequests:
@@ -203,7 +203,7 @@ func (c *framingConn) scanPart() bool {
 	return false
 }
 
-// countBody counts bytes of a body or chunk.
+// countBody counts n bytes of a body or chunk and moves on at its end.
 func (c *framingConn) countBody(n int64) {
 	if c.remaining -= n; c.remaining > 0 {
 		return
@@ -215,8 +215,8 @@ func (c *framingConn) countBody(n int64) {
 	}
 }
 
-// scanHead looks for the empty line. net/http takes a bare line feed for a line
-// end, so that is one here too.
+// scanHead looks for the empty line and decides what happens to the request. net/http
+// accepts a bare LF as line end, so that is one here too.
 func (c *framingConn) scanHead() bool {
 	if early := min(c.headStart+earlyBytes, len(c.buf)); c.allowed < early {
 		c.allowed = early
@@ -253,7 +253,7 @@ func (c *framingConn) scanHead() bool {
 	return true
 }
 
-// scanLine takes the line before a chunk, or of the trailers.
+// scanLine scans the line before a chunk, or one of the trailers.
 func (c *framingConn) scanLine() bool {
 	i := bytes.IndexByte(c.buf[c.scanned:], '\n')
 	if i > maxChunkLine || i < 0 && len(c.buf)-c.scanned > maxChunkLine {
@@ -287,29 +287,23 @@ func (c *framingConn) scanLine() bool {
 	return true
 }
 
-// endAfterBuffered gives what is there, which net/http refuses, and nothing behind it.
+// endAfterBuffered gives net/http the buffered bytes, which it refuses, and then the
+// end of the connection.
 func (c *framingConn) endAfterBuffered() bool {
 	c.allowed, c.ended = len(c.buf), true
 	return true
 }
 
-// parseChunkLength reads the length of a chunk; extensions mean nothing.
+// parseChunkLength reads the line before a chunk. net/http ignores extensions and
+// blanks after the length, so they are ignored here too.
 func parseChunkLength(line []byte) (int64, bool) {
 	digits, _, _ := bytes.Cut(line, []byte{';'})
-	digits = bytes.TrimRight(digits, " \t")
-	if len(digits) == 0 || len(digits) > 15 {
-		return 0, false
-	}
-	for _, d := range digits {
-		if (d < '0' || d > '9') && (d|0x20 < 'a' || d|0x20 > 'f') {
-			return 0, false
-		}
-	}
-	n, err := strconv.ParseInt(string(digits), 16, 64)
-	return n, err == nil
+	return parseHex(bytes.TrimRight(digits, " \t"))
 }
 
-// parseFraming reads a whole head for what says where its request ends.
+// parseFraming finds in a complete head how the request says where it ends. It
+// recognizes the fields at least as leniently as any parser: with blanks around the
+// name, in folded lines and with bare LF.
 func parseFraming(head []byte) (kind framingKind, length int64) {
 	var lengths, codings int
 	var size, coding []byte
@@ -326,7 +320,7 @@ func parseFraming(head []byte) (kind framingKind, length int64) {
 		case len(line) == 0:
 			continue
 		case isBlank(line[0]):
-			if folds { // of a line that says how long the request is
+			if folds { // it continues a field that says where the request ends
 				return framingAmbiguous, 0
 			}
 			continue

@@ -70,7 +70,7 @@ func converse(t *testing.T, log *requestLog, addr, raw string) (asked []string, 
 	return log.of(c.LocalAddr().String()), statuses
 }
 
-// framedPair is the same handler behind an entrance and behind net/http alone.
+// framedPair is the same handler behind the fast path and behind net/http alone.
 type framedPair struct {
 	log   requestLog
 	ours  string
@@ -92,8 +92,8 @@ func newFramedPair(t *testing.T) *framedPair {
 	return p
 }
 
-// compare holds that the entrance asks the handler what net/http alone does. Where
-// strict is set, the entrance asks for less: nothing but a beginning of it, then it
+// compare holds that the fast path asks the handler what net/http alone does. Where
+// strict is set, the fast path asks for less: nothing but a beginning of it, then it
 // answers 400 and closes.
 func (p *framedPair) compare(t *testing.T, name, raw string, strict bool) {
 	t.Helper()
@@ -117,7 +117,7 @@ const (
 	after        = "GET /after HTTP/1.1\r\nHost: x\r\n\r\n"
 )
 
-// TestFramingAsNetHTTP holds that the entrance finds the same requests in the same
+// TestFramingAsNetHTTP holds that the fast path finds the same requests in the same
 // bytes as net/http alone, with the same bodies, whatever is odd about their
 // framing; and that those few it is stricter with are refused.
 func TestFramingAsNetHTTP(t *testing.T) {
@@ -259,7 +259,7 @@ func TestAmbiguousIsRefusedInPieces(t *testing.T) {
 	}
 }
 
-// TestFramedListener holds the same for a server of net/http that has no entrance,
+// TestFramedListener holds the same for a server of net/http that has no fast path,
 // and that a connection that was taken over is left alone.
 func TestFramedListener(t *testing.T) {
 	var log requestLog
@@ -276,7 +276,7 @@ func TestFramedListener(t *testing.T) {
 			return
 		}
 		defer func() { _ = c.Close() }()
-		httpfast.EndHTTP(c)
+		httpfast.SwitchProtocol(c)
 		_, _ = io.WriteString(c, "switched\n")
 		for {
 			line, err := buf.ReadString('\n')
@@ -288,7 +288,7 @@ func TestFramedListener(t *testing.T) {
 	})
 	s := limits(mux)
 	t.Cleanup(func() { _ = s.Close() })
-	go func() { _ = s.Serve(httpfast.FramedListener(l, s.MaxHeaderBytes)) }()
+	go func() { _ = s.Serve(httpfast.NewFramingListener(l, s.MaxHeaderBytes)) }()
 	asked, statuses := converse(t, &log, l.Addr().String(), after+chunkedHead+"1\r\na\r\n0\r\n\r\nPOST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n"+smuggled)
 	if len(asked) != 2 || !slices.Equal(statuses, []int{200, 200, 400}) {
 		t.Errorf("asked %q, answered %d", asked, statuses)

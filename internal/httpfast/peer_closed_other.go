@@ -4,8 +4,8 @@ package httpfast
 
 import "syscall"
 
-// canPeek is false where a connection cannot be looked at without reading from
-// it: net/http serves alone there.
+// canPeek says that isPeerClosed does not work on this system: net/http serves all
+// connections.
 const canPeek = false
 
 func isPeerClosed(syscall.RawConn) bool { return false }

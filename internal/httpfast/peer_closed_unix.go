@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
+// canPeek says that isPeerClosed works on this system.
 const canPeek = true
 
-// isPeerClosed says whether the other side of a connection has left. It takes nothing
-// off the socket and does not wait, whoever else reads from it.
+// isPeerClosed reports whether the peer has closed the connection. It takes no bytes
+// from the socket and never waits, so it may run beside a reader.
 func isPeerClosed(raw syscall.RawConn) (left bool) {
 	err := raw.Control(func(fd uintptr) {
 		var b [1]byte

@@ -8,27 +8,31 @@ import (
 	"time"
 )
 
-// smallReadSize is from where on a reader's own memory is worth a system call.
+// smallReadSize is the size from which a read goes straight into the caller's memory.
+// Smaller ones go through the connection's buffer, to save system calls.
 const smallReadSize = 1 << 10
 
-// maxDrainBytes is how much of a body that its handler did not want is read to keep
-// the connection; drainFor is how long.
+// The rest of a body that its handler did not read is read to keep the connection,
+// up to this size and for this long.
 const (
 	maxDrainBytes = 256 << 10
 	drainTimeout  = 10 * time.Second
 )
 
-// requestBody is what a request brings along: the next left bytes of its connection.
+// requestBody is the body of a request: the next remaining bytes of its connection.
+// It has a lock because handlers may read it on another goroutine, also after they
+// have returned.
 type requestBody struct {
 	conn       *serverConn
-	isBuffered bool // all of it was there with the head
+	isBuffered bool // all of it had arrived with the head
 	mu         sync.Mutex
 	remaining  int64
-	err        error // what ended it before its end
+	err        error // of the connection, before the end of the body
 	closed     bool
 }
 
-// Read gives what has come of the body.
+// Read implements io.Reader. The end of the connection before the end of the body is
+// io.ErrUnexpectedEOF.
 func (b *requestBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,6 +75,7 @@ func (b *requestBody) readLocked(p []byte) (int, error) {
 	return n, nil
 }
 
+// recordError makes all later reads fail in the same way.
 func (b *requestBody) recordError(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -79,7 +84,8 @@ func (b *requestBody) recordError(err error) error {
 	return err
 }
 
-// Close lets nobody read any more. What is unread is seen to with the answer.
+// Close makes later reads fail. The unread rest stays on the connection until
+// drainRest.
 func (b *requestBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,8 +93,9 @@ func (b *requestBody) Close() error {
 	return nil
 }
 
-// drainRest reads what is left, if that is little, and says whether the connection
-// can be used again. Many clients read no answer before they have sent all.
+// drainRest reads the rest of the body, if it is small, and reports whether the
+// connection can take another request. It runs before the head of the response is
+// sent, because many clients read no response before they have sent all.
 func (b *requestBody) drainRest() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,41 +6,42 @@ import (
 	"strings"
 )
 
-// headVerdict is what the bytes at the beginning of a request say.
+// headVerdict is the result of looking at the first bytes of a request.
 type headVerdict int
 
 const (
-	headIncomplete headVerdict = iota // nothing yet: the head is not complete
-	headPlain                         // ours
-	headForNetHTTP                    // not ours: for net/http to judge
+	headIncomplete headVerdict = iota // more bytes have to come first
+	headPlain                         // the fast path serves the request
+	headForNetHTTP                    // net/http has to read the request
 )
 
-// requestHead is a plain request up to its body. It is read twice: first judged, with
-// nothing kept but places in the bytes, then taken out as strings.
+// requestHead is the head of a plain request. parse keeps only positions in the bytes;
+// buildHeader makes strings of them, once it is known that the request is plain.
 type requestHead struct {
-	size   int // bytes, with the empty line
+	size   int // in bytes, with the empty line
 	target span
 	host   span
 	lines  []headerLine
-	length int64
-	close  bool // the client asks for the connection to be closed
+	length int64 // of the body
+	close  bool  // the client asks for the connection to be closed
 }
 
+// span is a range of bytes in a head.
 type span struct{ from, to int }
 
+// headerLine is where a header field stands in a head, without blanks and line end.
 type headerLine struct{ name, value span }
 
 const (
 	postPrefix     = "POST "
 	protocolSuffix = " HTTP/1.1"
-	crlf           = "\r\n"
 )
 
-// parse says whether b begins with the head of a plain request: HTTP/1.1, POST, a
-// path, header lines of visible ASCII that are not folded, one Host, one
-// Content-Length, and nothing that changes where the body ends or who the
-// connection belongs to afterwards. What it takes, net/http takes with the same
-// meaning.
+// parse reports whether b begins with the head of a plain request: HTTP/1.1, POST, a
+// path, unfolded header lines of visible ASCII that end with CRLF, one Host, one
+// Content-Length, and no field that changes where the body ends or what happens to
+// the connection afterwards. FuzzRequest holds that net/http reads every plain head
+// in the same way.
 func (h *requestHead) parse(b []byte) headVerdict {
 	if n := min(len(b), len(postPrefix)); string(b[:n]) != postPrefix[:n] {
 		return headForNetHTTP
@@ -71,12 +72,14 @@ func (h *requestHead) parse(b []byte) headVerdict {
 			}
 			h.host = l.value
 		case kindContentLength:
-			if h.length >= 0 || !h.parseContentLength(value) {
+			n, ok := parseDecimal(value)
+			if !ok || h.length >= 0 {
 				return headForNetHTTP
 			}
+			h.length = n
 		case kindConnection:
-			h.close = bytes.EqualFold(value, []byte("close"))
-			if connection || !h.close && !bytes.EqualFold(value, []byte("keep-alive")) {
+			h.close = equalFoldASCII(value, "close")
+			if connection || !h.close && !equalFoldASCII(value, "keep-alive") {
 				return headForNetHTTP
 			}
 			connection = true
@@ -91,22 +94,24 @@ func (h *requestHead) parse(b []byte) headVerdict {
 	return headPlain
 }
 
-// judgeIncomplete judges a head whose end has not come. A line that ends without a
-// carriage return could hide an end that only others see.
+// judgeIncomplete looks at a head whose end has not arrived. A line that ends with a
+// bare LF goes to net/http at once: net/http would take an empty one for the end of
+// the head, and waiting for CRLF CRLF would read into the body.
 func judgeIncomplete(b []byte) headVerdict {
 	for at := 0; ; {
 		i := bytes.IndexByte(b[at:], '\n')
 		if i < 0 {
 			return headIncomplete
 		}
-		if at += i; b[at-1] != '\r' { // b begins as a request does
+		if at += i; b[at-1] != '\r' { // b begins with "POST ", so at > 0
 			return headForNetHTTP
 		}
 		at++
 	}
 }
 
-// parseRequestLine takes "POST /path HTTP/1.1" with its line end.
+// parseRequestLine reads "POST /path HTTP/1.1" with its line end. A target of any
+// other form, such as an absolute URL, is not plain.
 func (h *requestHead) parseRequestLine(b []byte) bool {
 	rest, ok := bytes.CutSuffix(b, []byte(protocolSuffix+crlf))
 	if !ok || len(rest) <= len(postPrefix) || rest[len(postPrefix)] != '/' {
@@ -121,7 +126,8 @@ func (h *requestHead) parseRequestLine(b []byte) bool {
 	return true
 }
 
-// splitHeaderLine takes "Name: value" with its line end, from at to next.
+// splitHeaderLine reads "Name: value" with its line end, b[at:next]. It refuses lines
+// that continue the one before (obs-fold) and blanks before the colon.
 func splitHeaderLine(b []byte, at, next int) (headerLine, bool) {
 	end := next - len(crlf)
 	if end < at || b[end] != '\r' {
@@ -151,17 +157,7 @@ func splitHeaderLine(b []byte, at, next int) (headerLine, bool) {
 	return l, true
 }
 
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }
-
-func isAlphanumeric(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
-
-func isTokenByte(c byte) bool {
-	return isAlphanumeric(c) || c == '-' || strings.IndexByte("!#$%&'*+.^_`|~", c) >= 0
-}
-
-// headerKind is what a header is to the reader of a request.
+// headerKind is what a header field means for parsing a request.
 type headerKind int
 
 const (
@@ -172,10 +168,10 @@ const (
 	kindNotPlain
 )
 
-// classifyHeader finds the headers that mean something for the connection. Pragma and
-// Trailer are among them because net/http changes other headers for them.
+// classifyHeader finds the header fields that matter for the connection. Pragma and
+// Trailer are among them because net/http changes other fields when they are set.
 func classifyHeader(name []byte) headerKind {
-	is := func(s string) bool { return bytes.EqualFold(name, []byte(s)) }
+	is := func(s string) bool { return equalFoldASCII(name, s) }
 	switch len(name) {
 	case len("Host"):
 		if is("Host") {
@@ -205,7 +201,8 @@ func classifyHeader(name []byte) headerKind {
 	return kindOrdinary
 }
 
-// isPlainHost takes names, addresses and ports; all else that a Host may hold is rare.
+// isPlainHost accepts names, addresses and ports. Everything else that a Host may
+// hold is rare and left to net/http.
 func isPlainHost(b []byte) bool {
 	for _, c := range b {
 		if !isAlphanumeric(c) && strings.IndexByte(".-_:[]", c) < 0 {
@@ -215,38 +212,14 @@ func isPlainHost(b []byte) bool {
 	return len(b) > 0
 }
 
-// parseContentLength takes a length in digits alone, of a size that no sum overflows.
-func (h *requestHead) parseContentLength(b []byte) bool {
-	n, ok := parseDecimal(b)
-	if ok {
-		h.length = n
-	}
-	return ok
-}
-
-// parseDecimal reads a Content-Length of digits alone, small enough that no sum of
-// lengths overflows.
-func parseDecimal(b []byte) (int64, bool) {
-	if len(b) == 0 || len(b) > 18 {
-		return 0, false
-	}
-	n := int64(0)
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	return n, true
-}
-
-// buildHeader gives the lines as net/http does: names in canonical form, Host apart.
-// It writes the canonical names into b.
+// buildHeader makes what net/http would make of the header lines: names in canonical
+// form, Host apart. b is the head that parse accepted; the canonical names are
+// written into it.
 func (h *requestHead) buildHeader(b []byte) (host string, header http.Header) {
 	for _, l := range h.lines {
 		canonicalizeName(b[l.name.from:l.name.to])
 	}
-	text := string(b) // all that is given is a part of it
+	text := string(b) // one allocation: all names and values are parts of it
 	header = make(http.Header, len(h.lines)-1)
 	values := make([]string, len(h.lines))
 	for i, l := range h.lines {
@@ -264,7 +237,7 @@ func (h *requestHead) buildHeader(b []byte) (host string, header http.Header) {
 	return text[h.host.from:h.host.to], header
 }
 
-// canonicalizeName writes a name as textproto.CanonicalMIMEHeaderKey does.
+// canonicalizeName changes a name as textproto.CanonicalMIMEHeaderKey does.
 func canonicalizeName(name []byte) {
 	upper := true
 	for i, c := range name {

@@ -12,40 +12,41 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// errAborted is for an exchange that was broken off from elsewhere.
+// errAborted is the error of an exchange that Abort has ended.
 var errAborted = &junctor.Error{Code: junctor.CodeCanceled, Message: "the exchange was broken off"}
 
-// Reply is the answer to one request over a Line. It is read by one goroutine;
-// only Break may be called by others. A new one is made by &Reply{}.
-type Reply struct {
+// Response is the response to one Client.Post. Its zero value is ready for use, once.
+// One goroutine uses it; only Abort may be called by others. The caller must Close or
+// Release it after a Post without error.
+type Response struct {
 	Status int
-	Length int64 // of the body; -1 is not known
+	Length int64 // of the body; -1: not known
 
-	client *Line
+	client *Client
 	ctx    context.Context
 
 	mu               sync.Mutex
-	stopContextWatch func() bool // of ctx's watch; nil is none
-	conn             *clientConn // nil before and after
+	stopContextWatch func() bool // nil: ctx is not watched
+	conn             *clientConn // nil before and after the exchange
 	cancelDial       context.CancelFunc
 	aborted          bool
 }
 
-// Get gives the first value of a header field, "" for none. It knows nothing
-// any more after Close.
-func (r *Reply) Get(name string) string {
+// Get returns the first value of a header field, or "" if there is none. After Close
+// it always returns "".
+func (r *Response) Get(name string) string {
 	if r.conn == nil {
 		return ""
 	}
 	v := findField(r.conn.reader.fieldLines(), name)
-	if string(v) == "application/json" { // by far the most frequent
+	if string(v) == "application/json" { // by far the most frequent: no allocation
 		return "application/json"
 	}
 	return string(v)
 }
 
-// Read reads the body. Its errors are those of Egress.Client.
-func (r *Reply) Read(p []byte) (int, error) {
+// Read reads the body. Its errors have the codes of TransportOptions.Classify.
+func (r *Response) Read(p []byte) (int, error) {
 	if r.conn == nil {
 		return 0, errAborted
 	}
@@ -56,43 +57,45 @@ func (r *Reply) Read(p []byte) (int, error) {
 	return n, r.client.transport.options.Classify(r.ctx, r.client.url.Host, err)
 }
 
-// Close ends the exchange. The connection is used again if the answer was read
-// to its end, and else closed.
-func (r *Reply) Close() error {
+// Close ends the exchange. The connection goes back to the pool if the response was
+// read to its end; otherwise it is closed.
+func (r *Response) Close() error {
 	r.endExchange(false)
 	return nil
 }
 
-// Leave is Close for an answer of which nothing more is wanted and that should
-// end by itself any moment: the connection is used again once it has.
-func (r *Reply) Leave() { r.endExchange(true) }
+// Release is Close for a response that is not read to its end and should end by itself
+// soon, such as an event stream after its last event. Nobody waits for that end: the
+// connection goes back to the pool, and is used again once the rest has arrived.
+func (r *Response) Release() { r.endExchange(true) }
 
-func (r *Reply) endExchange(leave bool) {
+func (r *Response) endExchange(release bool) {
 	if r.conn == nil {
 		return
 	}
 	r.conn.finishWriting()
-	c, broken := r.detachConn()
-	if broken || c.isUnusable || c.reader.willClose || !c.isReusable(leave) {
+	c, aborted := r.detachConn()
+	if aborted || c.isUnusable || c.reader.willClose || !c.isReusable(release) {
 		r.client.pool.closeConn(c)
 		return
 	}
 	r.client.pool.putIdle(c)
 }
 
-// closeFailed closes the connection of an exchange that gave no answer.
-func (r *Reply) closeFailed() {
+// closeFailed closes the connection of an exchange that failed before its response.
+func (r *Response) closeFailed() {
 	if c, _ := r.detachConn(); c != nil {
-		_ = c.Close() // before its writer is waited for
+		_ = c.Close() // first: finishWriting waits for its writer
 		c.finishWriting()
 		r.client.pool.countClosed()
 	}
 }
 
-// detachConn parts the exchange from its connection, if it has one.
-func (r *Reply) detachConn() (c *clientConn, broken bool) {
+// detachConn ends the exchange's use of its connection, if it has one. After it, Abort
+// and the end of the context no longer touch the connection.
+func (r *Response) detachConn() (c *clientConn, aborted bool) {
 	r.mu.Lock()
-	c, broken = r.conn, r.aborted
+	c, aborted = r.conn, r.aborted
 	stop := r.stopContextWatch
 	r.conn, r.stopContextWatch = nil, nil
 	r.mu.Unlock()
@@ -102,20 +105,21 @@ func (r *Reply) detachConn() (c *clientConn, broken bool) {
 	if stop != nil {
 		stop()
 	}
-	return c, broken
+	return c, aborted
 }
 
-// watchContext breaks the exchange off when its context ends.
-func (r *Reply) watchContext() {
+// watchContext makes the exchange abort when its context ends.
+func (r *Response) watchContext() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.conn != nil && r.stopContextWatch == nil {
-		r.stopContextWatch = context.AfterFunc(r.ctx, r.Break)
+		r.stopContextWatch = context.AfterFunc(r.ctx, r.Abort)
 	}
 }
 
-// Break makes whoever waits for the answer come back with an error.
-func (r *Reply) Break() {
+// Abort makes Post and Read return with an error at once. It may be called at any
+// time, from any goroutine, also before Post.
+func (r *Response) Abort() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.aborted = true
@@ -127,32 +131,34 @@ func (r *Reply) Break() {
 	}
 }
 
-func (r *Reply) isAborted() bool {
+func (r *Response) isAborted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.aborted
 }
 
-// attachConn ties the exchange to a connection; it says false where it was broken off
-// before.
-func (r *Reply) attachConn(c *clientConn) bool {
+// attachConn makes the exchange use a connection. It returns false if the exchange was
+// aborted before.
+func (r *Response) attachConn(c *clientConn) bool {
 	r.mu.Lock()
 	r.conn, r.cancelDial = c, nil
-	broken := r.aborted
+	aborted := r.aborted
 	r.mu.Unlock()
 	c.scheduleContextWatch(r)
-	return !broken
+	return !aborted
 }
 
-func (r *Reply) setDialCancel(cancel context.CancelFunc) bool {
+// setDialCancel lets Abort cancel a dial. It returns false if the exchange was aborted
+// before.
+func (r *Response) setDialCancel(cancel context.CancelFunc) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cancelDial = cancel
 	return !r.aborted
 }
 
-// Redirects says whether the answer points elsewhere.
-func (r *Reply) Redirects() bool {
+// IsRedirect reports whether the response is a redirect that FollowRedirect can follow.
+func (r *Response) IsRedirect() bool {
 	switch r.Status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return r.Get("Location") != ""
@@ -160,26 +166,28 @@ func (r *Reply) Redirects() bool {
 	return false
 }
 
-// Follow goes where a reply points, by the rules that the line's client has for
-// that, and closes it. header and body are those of the request.
-func (r *Reply) Follow(ctx context.Context, header http.Header, body []byte) (*http.Response, error) {
+// FollowRedirect follows the redirect with the http.Client that the Client was made
+// with, under its rules for redirects, and ends this exchange. header and body are
+// those of the request. The caller closes the body of the returned response.
+func (r *Response) FollowRedirect(ctx context.Context, header http.Header, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.client.url.String(), bytes.NewReader(body))
 	if err != nil {
 		r.endExchange(false)
 		return nil, junctor.Errorf(junctor.CodeInternal, "a request could not be made: %w", err)
 	}
 	req.Header = header
-	answer := &http.Response{
+	redirect := &http.Response{
 		Status: http.StatusText(r.Status), StatusCode: r.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Location": {r.Get("Location")}}, Body: http.NoBody, Request: req,
 	}
 	r.endExchange(true)
 	client := *r.client.redirectClient
-	client.Transport = &knownResponseTransport{next: client.Transport, first: answer}
+	client.Transport = &knownResponseTransport{next: client.Transport, first: redirect}
 	return client.Do(req)
 }
 
-// knownResponseTransport is a transport whose first answer is there already.
+// knownResponseTransport is a transport that has the first response already. It lets
+// an http.Client follow a redirect whose request it did not send.
 type knownResponseTransport struct {
 	next  http.RoundTripper
 	first *http.Response

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// What is read here decides where one answer ends and the next begins, so it is
-// read in one way only: whatever two readers could take differently is refused,
-// also where others are lenient.
+// The head of a response decides where the response ends and the next one begins. So
+// it is read strictly: whatever two parsers could read differently is an error, even
+// where net/http is lenient.
 
 const (
-	maxInterimResponses = 8         // 1xx answers before the one that counts
-	maxKeepAliveSeconds = 24 * 3600 // seconds that a server may say it keeps a connection
+	maxInterimResponses = 8         // 1xx responses before the final one
+	maxKeepAliveSeconds = 24 * 3600 // more in a Keep-Alive field counts as this
 )
 
 var (
@@ -24,18 +24,18 @@ var (
 	errChunk      = errors.New("a chunk of the answer is malformed")
 )
 
-// responseHead is what the head of an answer says of how it is to be read.
+// responseHead is the part of a response's head that matters for reading the response.
 type responseHead struct {
 	status        int
 	minorVersion  byte  // of HTTP/1.x: '0' or '1'
-	length        int64 // -1 is not said
+	length        int64 // of the body; -1: not said
 	chunked       bool
-	willClose     bool          // the connection ends with this answer
-	keepAliveTime time.Duration // how long the server keeps it; 0 is not said
-	interimCount  int           // answers before this one
+	willClose     bool          // the connection ends with this response
+	keepAliveTime time.Duration // how long the server keeps an idle connection; 0: not said
+	interimCount  int           // 1xx responses before this one
 }
 
-// parseStatusLine takes the first line, without its CRLF.
+// parseStatusLine reads the first line, without its CRLF, and resets the head.
 func (h *responseHead) parseStatusLine(line []byte) error {
 	const version = "HTTP/1."
 	if len(line) < len(version)+5 || string(line[:len(version)]) != version {
@@ -59,13 +59,14 @@ func (h *responseHead) parseStatusLine(line []byte) error {
 	return nil
 }
 
-// parseField takes one header line, without its CRLF.
+// parseField reads one header line, without its CRLF. It refuses a second
+// Content-Length, even an equal one, and every transfer coding but chunked.
 func (h *responseHead) parseField(line []byte) error {
 	name, value, ok := splitField(line)
 	if !ok {
 		return errField
 	}
-	switch len(name) { // few are looked at, and most lines are none of them
+	switch len(name) { // most lines are none of these fields, and are not compared
 	case len("Connection"): // and Keep-Alive
 		if equalFoldASCII(name, "connection") {
 			h.parseConnection(value)
@@ -91,7 +92,7 @@ func (h *responseHead) parseField(line []byte) error {
 	return nil
 }
 
-// finishHead judges the head as a whole. interim says that another follows.
+// finishHead checks the head as a whole. interim says that another head follows.
 func (h *responseHead) finishHead() (interim bool, err error) {
 	if h.chunked && (h.length >= 0 || h.minorVersion == '0') {
 		return false, errFraming
@@ -105,21 +106,22 @@ func (h *responseHead) finishHead() (interim bool, err error) {
 	return true, nil
 }
 
-// hasNoBody says that an answer of this status has no body, whatever it says.
+// hasNoBody reports whether a response with this status never has a body.
 func (h *responseHead) hasNoBody() bool { return h.status == 204 || h.status == 304 }
 
+// parseConnection looks for the option close, which may stand in a list.
 func (h *responseHead) parseConnection(value []byte) {
 	for token := range bytes.SplitSeq(value, []byte{','}) {
-		if equalFoldASCII(bytes.Trim(token, " \t"), "close") {
+		if equalFoldASCII(trimBlanks(token), "close") {
 			h.willClose = true
 		}
 	}
 }
 
-// parseKeepAlive reads how long a server keeps connections that it does not use.
+// parseKeepAlive reads how long the server keeps an idle connection.
 func (h *responseHead) parseKeepAlive(value []byte) {
 	for param := range bytes.SplitSeq(value, []byte{','}) {
-		name, seconds, _ := bytes.Cut(bytes.Trim(param, " \t"), []byte{'='})
+		name, seconds, _ := bytes.Cut(trimBlanks(param), []byte{'='})
 		if n, ok := parseDecimal(seconds); ok && equalFoldASCII(name, "timeout") {
 			h.keepAliveTime = time.Duration(min(n, maxKeepAliveSeconds)) * time.Second
 			h.willClose = h.willClose || n == 0
@@ -127,14 +129,14 @@ func (h *responseHead) parseKeepAlive(value []byte) {
 	}
 }
 
-// splitField gives the name and value of a header line. A line that goes on from
-// the one before, or has blanks before its colon, is none.
+// splitField returns the name and value of a header line. It refuses a line that
+// continues the one before (obs-fold), and blanks before the colon.
 func splitField(line []byte) (name, value []byte, ok bool) {
 	colon := bytes.IndexByte(line, ':')
 	if colon <= 0 {
 		return nil, nil, false
 	}
-	name, value = line[:colon], bytes.Trim(line[colon+1:], " \t")
+	name, value = line[:colon], trimBlanks(line[colon+1:])
 	for _, b := range name {
 		if !isTokenByte(b) {
 			return nil, nil, false
@@ -143,67 +145,27 @@ func splitField(line []byte) (name, value []byte, ok bool) {
 	return name, value, isFieldText(value)
 }
 
-// findField gives the first value of a header among lines, each with its CRLF.
+// findField returns the first value of a header field. lines are header lines that
+// parseField has accepted, each with its CRLF.
 func findField(lines []byte, name string) []byte {
 	for len(lines) > 0 {
 		end := bytes.IndexByte(lines, '\n')
 		line := lines[:end-1]
 		lines = lines[end+1:]
 		if len(line) > len(name) && line[len(name)] == ':' && equalFoldASCII(line[:len(name)], name) {
-			return bytes.Trim(line[len(name)+1:], " \t")
+			return trimBlanks(line[len(name)+1:])
 		}
 	}
 	return nil
 }
 
-// parseChunkSize reads the line before a chunk: digits only, and then perhaps
-// extensions, which mean nothing here.
+// parseChunkSize reads the line before a chunk: hexadecimal digits, and then perhaps
+// extensions, which are ignored. Unlike net/http it accepts no blanks.
 func parseChunkSize(line []byte) (int64, error) {
 	digits, extension, _ := bytes.Cut(line, []byte{';'})
-	if len(digits) == 0 || len(digits) > 15 || !isFieldText(extension) {
+	n, ok := parseHex(digits)
+	if !ok || !isFieldText(extension) {
 		return 0, errChunk
 	}
-	var n int64
-	for _, d := range digits {
-		switch {
-		case d >= '0' && d <= '9':
-			d -= '0'
-		case d|0x20 >= 'a' && d|0x20 <= 'f':
-			d = d | 0x20 - 'a' + 10
-		default:
-			return 0, errChunk
-		}
-		n = n<<4 | int64(d)
-	}
 	return n, nil
-}
-
-// isFieldText says whether b may stand in a header's value.
-func isFieldText(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-// equalFoldASCII compares ASCII without regard to case.
-func equalFoldASCII(b []byte, s string) bool {
-	if len(b) != len(s) {
-		return false
-	}
-	for i := range b {
-		if toLowerASCII(b[i]) != toLowerASCII(s[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func toLowerASCII(b byte) byte {
-	if b >= 'A' && b <= 'Z' {
-		return b | 0x20
-	}
-	return b
 }

@@ -9,46 +9,49 @@ import (
 )
 
 const (
+	// maxResponseHead is the largest head. egress has the same limit for net/http.
 	maxResponseHead = 64 << 10
-	// chunkLineRoom is what a body in chunks needs beside the head, for the
-	// lines between them.
+	// chunkLineRoom is the room that a chunked body needs in the buffer after the head,
+	// for the lines between the chunks.
 	chunkLineRoom   = 1 << 10
 	maxTrailerBytes = 8 << 10
 )
 
-// errHeadTooLarge is for an answer whose head does not end.
+// errHeadTooLarge is the error for a head that does not end within maxResponseHead.
 var errHeadTooLarge = errors.New("the head of the answer is above 64 KiB")
 
-// responseReader reads answers from a connection, one after the other. The head stays
-// in the buffer until the next begins, so that its fields can be looked up.
+// responseReader reads responses from a connection, one after the other. The head of
+// a response stays in the buffer until reset, so that its fields can be looked up.
+// Nothing it returns depends on how the network cut the bytes.
 type responseReader struct {
 	src  io.Reader
 	buf  []byte
-	r, w int // what was read and not used yet
+	r, w int // buf[r:w] is read from src and not used yet
 
 	responseHead
-	fieldsStart, bodyStart int // where the header fields begin in buf, and where the body
+	fieldsStart, bodyStart int // where the header fields and the body begin in buf
 
 	kind          bodyKind
-	remaining     int64 // of a body of known length, or of the chunk
-	inChunk       bool  // a chunk was begun: its CRLF is still to come
-	lastChunkRead bool  // the last chunk was there: only trailers follow
-	trailerBytes  int   // bytes of them
-	readErr       error // of a read that was made before the head was wanted
-	bodyErr       error // of the body; io.EOF is its end
+	remaining     int64 // bytes of the body of known length, or of the chunk
+	inChunk       bool  // a chunk has begun: its CRLF is still to come
+	lastChunkRead bool  // only trailers follow
+	trailerBytes  int   // so far
+	readErr       error // of a read that sendOnIdle made; readMore returns it
+	bodyErr       error // of the body; io.EOF: it has ended
 }
 
+// bodyKind is how the end of a body is found.
 type bodyKind int
 
 const (
 	bodyNone bodyKind = iota
 	bodySized
 	bodyChunked
-	bodyUntilClose // as long as the connection lasts
+	bodyUntilClose // the end of the connection is the end of the body
 )
 
-// reset makes room for another answer. What is left over from the one before
-// means that it was read wrong, by us or by the other side.
+// reset prepares for the next response. It drops unread bytes: isComplete has refused
+// to reuse a connection that has any. A buffer that grew large is not kept.
 func (in *responseReader) reset() {
 	if cap(in.buf) > 4*firstBufferSize || in.buf == nil {
 		in.buf = make([]byte, firstBufferSize)
@@ -56,7 +59,7 @@ func (in *responseReader) reset() {
 	*in = responseReader{src: in.src, buf: in.buf[:cap(in.buf)]}
 }
 
-// readMore reads more behind what is there.
+// readMore reads from src into the buffer.
 func (in *responseReader) readMore() error {
 	if in.readErr != nil {
 		return in.readErr
@@ -72,7 +75,7 @@ func (in *responseReader) readMore() error {
 	return err
 }
 
-// readHead reads up to the end of the head, past answers that only announce it.
+// readHead reads the head of the final response, past 1xx responses.
 func (in *responseReader) readHead() error {
 	first := true
 	for {
@@ -105,7 +108,8 @@ func (in *responseReader) readHead() error {
 	}
 }
 
-// readHeadLine gives the next line, without its CRLF. The buffer grows with it.
+// readHeadLine returns the next line of the head, without its CRLF. The buffer grows
+// up to maxResponseHead.
 func (in *responseReader) readHeadLine() ([]byte, error) {
 	for scanned := in.r; ; {
 		if i := bytes.IndexByte(in.buf[scanned:in.w], '\n'); i >= 0 {
@@ -130,6 +134,7 @@ func (in *responseReader) readHeadLine() ([]byte, error) {
 	}
 }
 
+// toUnexpectedEOF turns the end of the connection inside a message into an error.
 func toUnexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -137,6 +142,8 @@ func toUnexpectedEOF(err error) error {
 	return err
 }
 
+// beginBody decides how the body ends. A response that must have no body and yet
+// declares one closes the connection: the server may send that body.
 func (in *responseReader) beginBody() {
 	switch {
 	case in.hasNoBody():
@@ -158,12 +165,13 @@ func (in *responseReader) beginBody() {
 	}
 }
 
-// fieldLines are the header fields, each with its CRLF.
+// fieldLines returns the header lines, each with its CRLF.
 func (in *responseReader) fieldLines() []byte {
 	return in.buf[in.fieldsStart : in.bodyStart-len("\r\n")]
 }
 
-// readBody reads the body as io.Reader does.
+// readBody reads the body as io.Reader does. errWouldBlock, from a source that does
+// not wait, uses up nothing: the same read may be tried again.
 func (in *responseReader) readBody(p []byte) (int, error) {
 	if in.bodyErr != nil {
 		return 0, in.bodyErr
@@ -201,13 +209,13 @@ func (in *responseReader) readBody(p []byte) (int, error) {
 	return n, err
 }
 
-// readRemaining reads what is left of a body or chunk of known length.
+// readRemaining reads from a body or chunk of known length.
 func (in *responseReader) readRemaining(p []byte) (int, error) {
 	if int64(len(p)) > in.remaining {
 		p = p[:in.remaining]
 	}
 	if in.r == in.w && in.kind == bodyChunked && in.remaining < int64(len(in.buf)-in.bodyStart) {
-		// What follows the chunk comes with it.
+		// A small chunk goes through the buffer: the line after it comes with it.
 		if err := in.refillBuffer(); err != nil {
 			return 0, toUnexpectedEOF(err)
 		}
@@ -229,13 +237,14 @@ func (in *responseReader) readRemaining(p []byte) (int, error) {
 	return 0, toUnexpectedEOF(err)
 }
 
-// refillBuffer reads into the buffer behind the head, where nothing is left.
+// refillBuffer reads into the buffer after the head. Its unread part must be empty.
 func (in *responseReader) refillBuffer() error {
 	in.r, in.w = in.bodyStart, in.bodyStart
 	return in.readMore()
 }
 
-// readChunkLine reads what stands before a chunk's bytes; io.EOF is the end of all.
+// readChunkLine reads the line before a chunk. It returns io.EOF at the end of the
+// body, after the trailers.
 func (in *responseReader) readChunkLine() error {
 	if in.lastChunkRead {
 		return in.readTrailer()
@@ -265,7 +274,7 @@ func (in *responseReader) readChunkLine() error {
 	return in.readTrailer()
 }
 
-// readTrailer reads the fields after the last chunk, which are not used.
+// readTrailer reads and drops the fields after the last chunk, and returns io.EOF.
 func (in *responseReader) readTrailer() error {
 	for in.trailerBytes <= maxTrailerBytes {
 		line, err := in.readBodyLine()
@@ -283,8 +292,8 @@ func (in *responseReader) readTrailer() error {
 	return errChunk
 }
 
-// readBodyLine gives the next line between chunks, without its CRLF. When it has to
-// wait and may not, nothing is used up.
+// readBodyLine returns the next line between chunks, without its CRLF. If it returns
+// errWouldBlock, no byte is used up.
 func (in *responseReader) readBodyLine() ([]byte, error) {
 	for {
 		if i := bytes.IndexByte(in.buf[in.r:in.w], '\n'); i >= 0 {
@@ -309,10 +318,10 @@ func (in *responseReader) readBodyLine() ([]byte, error) {
 	}
 }
 
-// isComplete says that the answer was read to its end and that nothing follows it.
+// isComplete reports whether the response was read to its end and no byte follows it.
 func (in *responseReader) isComplete() bool { return errors.Is(in.bodyErr, io.EOF) && in.r == in.w }
 
-// codeHeadError gives an error of reading a head its code.
+// codeHeadError gives errHeadTooLarge its code. Classify codes all other errors.
 func codeHeadError(host string, err error) error {
 	if errors.Is(err, errHeadTooLarge) {
 		return &junctor.Error{Code: junctor.CodeTooLarge, Message: "the answer of " + host + " has headers above 64 KiB", Cause: err}

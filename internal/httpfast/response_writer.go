@@ -12,25 +12,29 @@ import (
 	"time"
 )
 
-// maxBuffered is how much of an answer is held back: one that is no longer leaves
-// in one piece, with its length.
+// maxBuffered is how many bytes of a response are held back until the handler
+// returns. A response that is no longer leaves in one write, with its length.
 const maxBuffered = 4 << 10
 
-// maxReusedBuffer is the largest memory that is kept for further answers.
+// maxReusedBuffer is the largest buffer that is kept for later responses.
 const maxReusedBuffer = 64 << 10
 
-// errRequestEnded is told to who writes when the handler has returned.
+// errRequestEnded is the error of writes after the handler has returned.
 var errRequestEnded = errors.New("the request has ended")
 
-// responseBuffer is memory that an answer is written into.
+// responseBuffer is the memory that a response is built in. Handlers never see it, so
+// it is used again.
 type responseBuffer struct {
-	head, body []byte
-	parts      [2][]byte
+	head, body []byte    // not sent yet
+	parts      [2][]byte // what vec points to, so that a vectored write allocates nothing
 	vec        net.Buffers
 }
 
-// responseWriter is one request and the writer of its answer. Nothing of it is used again:
-// who holds it for too long writes into nothing.
+// responseWriter is one request and the writer of its response. It behaves as that of
+// net/http, except that it sends no informational responses and cannot be hijacked.
+//
+// Each request gets a new one. A handler that keeps it for too long gets
+// errRequestEnded, and never writes into the response of the next request.
 type responseWriter struct {
 	conn    *serverConn
 	request *http.Request
@@ -41,41 +45,43 @@ type responseWriter struct {
 	mu             sync.Mutex
 	done           bool
 	header         http.Header
-	buffer         *responseBuffer // from WriteHeader on
+	buffer         *responseBuffer // nil before WriteHeader and after finishResponse
 	status         int
-	declaredLength int64 // as the handler says; -1: it does not
+	declaredLength int64 // Content-Length as the handler set it; -1: not set
 	written        int64
-	headComplete   bool // the head is complete
+	headComplete   bool // from then on the head cannot change
 	chunked        bool
-	closeAfter     bool // the connection ends behind the answer
-	hasContentType bool // the answer says its type, or needs none
+	closeAfter     bool // the connection ends after the response
+	hasContentType bool // or the response needs none
 	hasDate        bool
 	hasDeadline    bool // a deadline was set on the socket
 	err            error
 }
 
-// Header is that of the answer.
-func (t *responseWriter) Header() http.Header {
-	if t.header == nil {
-		t.header = make(http.Header)
+// Header implements http.ResponseWriter.
+func (w *responseWriter) Header() http.Header {
+	if w.header == nil {
+		w.header = make(http.Header)
 	}
-	return t.header
+	return w.header
 }
 
-// WriteHeader takes the status and the header as it is now.
-func (t *responseWriter) WriteHeader(status int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.writeHeader(status)
+// WriteHeader implements http.ResponseWriter.
+func (w *responseWriter) WriteHeader(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writeHeader(status)
 }
 
-func (t *responseWriter) writeHeader(status int) {
-	if t.done || t.status != 0 || status < 200 || status > 999 {
-		return // informational ones are not sent
+// writeHeader renders the status line and the header. It leaves out the fields that
+// say how the response is framed: completeHead decides those. The caller holds mu.
+func (w *responseWriter) writeHeader(status int) {
+	if w.done || w.status != 0 || status < 200 || status > 999 {
+		return // informational responses are not sent
 	}
-	t.status = status
-	t.buffer, _ = t.conn.server.buffers.Get().(*responseBuffer)
-	b := t.buffer.head[:0]
+	w.status = status
+	w.buffer, _ = w.conn.server.buffers.Get().(*responseBuffer)
+	b := w.buffer.head[:0]
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(status), 10)
 	text := http.StatusText(status)
@@ -83,34 +89,34 @@ func (t *responseWriter) writeHeader(status int) {
 		text = "status code " + strconv.Itoa(status)
 	}
 	b = append(append(append(b, ' '), text...), crlf...)
-	t.hasContentType = !allowsBody(status)
-	for name, values := range t.header {
+	w.hasContentType = !allowsBody(status)
+	for name, values := range w.header {
 		switch name {
 		case "Content-Length":
 			if n, err := strconv.ParseInt(firstValue(values), 10, 64); err == nil && n >= 0 && allowsBody(status) {
-				t.declaredLength = n
+				w.declaredLength = n
 			}
 			continue
 		case "Transfer-Encoding", "Trailer":
-			continue // how the answer is sent is decided here
+			continue // completeHead decides the framing
 		case "Connection":
 			if strings.EqualFold(firstValue(values), "close") {
-				t.closeAfter = true
+				w.closeAfter = true
 				continue
 			}
 		case "Content-Type":
-			if t.hasContentType && status == http.StatusNotModified {
+			if w.hasContentType && status == http.StatusNotModified {
 				continue
 			}
-			t.hasContentType = true
+			w.hasContentType = true
 		case "Content-Encoding":
-			t.hasContentType = t.hasContentType || firstValue(values) != ""
+			w.hasContentType = w.hasContentType || firstValue(values) != ""
 		case "Date":
-			t.hasDate = true
+			w.hasDate = true
 		}
 		b = appendHeaderLines(b, name, values)
 	}
-	t.buffer.head, t.buffer.body = b, t.buffer.body[:0]
+	w.buffer.head, w.buffer.body = b, w.buffer.body[:0]
 }
 
 func firstValue(values []string) string {
@@ -120,7 +126,9 @@ func firstValue(values []string) string {
 	return values[0]
 }
 
-// appendHeaderLines writes a header's lines so that no value can make another line.
+// appendHeaderLines appends the lines of one header. Line ends in a value become
+// blanks, and an invalid name is left out, so no value can add a line of its own
+// (response splitting).
 func appendHeaderLines(b []byte, name string, values []string) []byte {
 	for i := range len(name) {
 		if !isTokenByte(name[i]) {
@@ -146,208 +154,218 @@ func appendHeaderLines(b []byte, name string, values []string) []byte {
 	return b
 }
 
+// allowsBody reports whether a response with this status may have a body.
 func allowsBody(status int) bool {
 	return status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// Write takes a part of the answer.
-func (t *responseWriter) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.done {
+// Write implements http.ResponseWriter.
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
 		return 0, errRequestEnded
 	}
-	if t.status == 0 {
-		t.writeHeader(http.StatusOK)
+	if w.status == 0 {
+		w.writeHeader(http.StatusOK)
 	}
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if !allowsBody(t.status) {
+	if !allowsBody(w.status) {
 		return 0, http.ErrBodyNotAllowed
 	}
-	t.written += int64(len(p)) // also if that is too much: then the connection ends
+	w.written += int64(len(p)) // counted even if too much: finishResponse closes the connection then
 	switch {
-	case t.declaredLength >= 0 && t.written > t.declaredLength:
+	case w.declaredLength >= 0 && w.written > w.declaredLength:
 		return 0, http.ErrContentLength
-	case t.err != nil:
-		return 0, t.err
+	case w.err != nil:
+		return 0, w.err
 	}
-	if len(t.buffer.body)+len(p) <= maxBuffered {
-		t.buffer.body = append(t.buffer.body, p...)
+	if len(w.buffer.body)+len(p) <= maxBuffered {
+		w.buffer.body = append(w.buffer.body, p...)
 		return len(p), nil
 	}
-	if err := t.sendBuffered(p, false); err != nil {
+	if err := w.sendBuffered(p, false); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// Flush sends what was written.
-func (t *responseWriter) Flush() { _ = t.FlushError() }
+// Flush implements http.Flusher.
+func (w *responseWriter) Flush() { _ = w.FlushError() }
 
-// FlushError is Flush, and says what went wrong.
-func (t *responseWriter) FlushError() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.done {
+// FlushError is Flush for http.ResponseController.
+func (w *responseWriter) FlushError() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
 		return errRequestEnded
 	}
-	if t.status == 0 {
-		t.writeHeader(http.StatusOK)
+	if w.status == 0 {
+		w.writeHeader(http.StatusOK)
 	}
-	return t.sendBuffered(nil, false)
+	return w.sendBuffered(nil, false)
 }
 
-// completeHead completes the head. last says that all of the answer is there.
-func (t *responseWriter) completeHead(p []byte, last bool) {
-	t.headComplete = true
-	b := t.buffer.head
-	if !t.closeAfter && t.body.conn != nil && !t.body.drainRest() {
-		t.closeAfter = true
+// completeHead decides how the response is framed and whether the connection stays,
+// and ends the head. p is the part of the body that follows the buffered one; last
+// says that nothing follows p. The caller holds mu.
+func (w *responseWriter) completeHead(p []byte, last bool) {
+	w.headComplete = true
+	b := w.buffer.head
+	if !w.closeAfter && w.body.conn != nil && !w.body.drainRest() {
+		w.closeAfter = true
 	}
-	if !t.hasContentType {
-		if some := t.buffer.body; len(some)+len(p) > 0 {
+	if !w.hasContentType {
+		if some := w.buffer.body; len(some)+len(p) > 0 {
 			if len(some) == 0 {
 				some = p
 			}
 			b = append(append(append(b, "Content-Type: "...), http.DetectContentType(some)...), crlf...)
 		}
 	}
-	if !t.hasDate {
-		b = append(t.conn.server.appendDate(append(b, "Date: "...)), crlf...)
+	if !w.hasDate {
+		b = append(w.conn.server.appendDate(append(b, "Date: "...)), crlf...)
 	}
 	switch {
-	case !allowsBody(t.status):
-	case t.declaredLength >= 0 || last:
-		if t.declaredLength < 0 {
-			t.declaredLength = t.written
+	case !allowsBody(w.status):
+	case w.declaredLength >= 0 || last:
+		if w.declaredLength < 0 {
+			w.declaredLength = w.written
 		}
-		b = append(strconv.AppendInt(append(b, "Content-Length: "...), t.declaredLength, 10), crlf...)
+		b = append(strconv.AppendInt(append(b, "Content-Length: "...), w.declaredLength, 10), crlf...)
 	default:
-		t.chunked = true
+		w.chunked = true
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
 	}
-	if t.closeAfter = t.closeAfter || t.conn.server.isStopping.Load(); t.closeAfter {
+	if w.closeAfter = w.closeAfter || w.conn.server.isStopping.Load(); w.closeAfter {
 		b = append(b, "Connection: close\r\n"...)
 	}
 	b = append(b, crlf...)
-	t.buffer.head = b
+	w.buffer.head = b
 }
 
-// sendBuffered writes the head, if that is not gone yet, what is pending, and p.
-func (t *responseWriter) sendBuffered(p []byte, last bool) error {
-	if t.err != nil {
-		return t.err
+// sendBuffered writes the head, if it is not sent yet, the buffered body, and p.
+// A p above maxBuffered is not copied: it leaves in a vectored write. The caller
+// holds mu.
+func (w *responseWriter) sendBuffered(p []byte, last bool) error {
+	if w.err != nil {
+		return w.err
 	}
-	if !t.headComplete {
-		t.completeHead(p, last)
+	if !w.headComplete {
+		w.completeHead(p, last)
 	}
-	b, pending := t.buffer.head, t.buffer.body
-	if n := len(pending) + len(p); t.chunked && n > 0 {
+	b, pending := w.buffer.head, w.buffer.body
+	if n := len(pending) + len(p); w.chunked && n > 0 {
 		b = append(strconv.AppendInt(b, int64(n), 16), crlf...)
 	}
 	b = append(b, pending...)
 	tail := ""
-	if t.chunked && len(pending)+len(p) > 0 {
+	if w.chunked && len(pending)+len(p) > 0 {
 		tail = crlf
 	}
-	if t.chunked && last {
+	if w.chunked && last {
 		tail += "0\r\n\r\n"
 	}
 	if len(p) <= maxBuffered {
 		b, p = append(b, p...), nil
 		b, tail = append(b, tail...), ""
 	}
-	t.buffer.head, t.buffer.body = b[:0], pending[:0]
+	w.buffer.head, w.buffer.body = b[:0], pending[:0]
 	if len(b) > 0 || len(p) > 0 {
-		t.err = t.writeSocket(b, p)
+		w.err = w.writeSocket(b, p)
 	}
-	if t.err == nil && tail != "" {
-		t.buffer.head = append(t.buffer.head, tail...) // goes with what comes next
+	if w.err == nil && tail != "" {
+		w.buffer.head = append(w.buffer.head, tail...) // leaves with the next write
 	}
-	return t.err
+	return w.err
 }
 
-func (t *responseWriter) writeSocket(b, p []byte) (err error) {
+// writeSocket writes b and then p, which may be nil. If that fails, it cancels the
+// request as net/http does: nobody reads the response.
+func (w *responseWriter) writeSocket(b, p []byte) (err error) {
 	if p == nil {
-		_, err = t.conn.tcp.Write(b)
+		_, err = w.conn.tcp.Write(b)
 	} else {
-		t.buffer.parts = [2][]byte{b, p}
-		t.buffer.vec = t.buffer.parts[:]
-		_, err = t.buffer.vec.WriteTo(t.conn.tcp)
-		t.buffer.parts = [2][]byte{}
+		w.buffer.parts = [2][]byte{b, p}
+		w.buffer.vec = w.buffer.parts[:]
+		_, err = w.buffer.vec.WriteTo(w.conn.tcp)
+		w.buffer.parts = [2][]byte{}
 	}
 	if err != nil {
-		t.closeAfter = true
-		t.cancel() // as net/http does: there is nobody to answer
+		w.closeAfter = true
+		w.cancel()
 	}
 	return err
 }
 
-// finishResponse sends what is left of the answer, and says whether the connection can
-// be used again.
-func (t *responseWriter) finishResponse() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.status == 0 {
-		t.writeHeader(http.StatusOK)
+// finishResponse sends the rest of the response after the handler has returned. It
+// reports whether the connection can take another request.
+func (w *responseWriter) finishResponse() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.status == 0 {
+		w.writeHeader(http.StatusOK)
 	}
-	_ = t.sendBuffered(nil, true)
-	t.done = true
-	if t.hasDeadline {
-		_ = t.conn.tcp.SetDeadline(time.Time{})
+	_ = w.sendBuffered(nil, true)
+	w.done = true
+	if w.hasDeadline {
+		_ = w.conn.tcp.SetDeadline(time.Time{})
 	}
-	_ = t.body.Close()
-	if t.declaredLength >= 0 && t.written != t.declaredLength || t.conn.server.isStopping.Load() {
-		t.closeAfter = true
+	_ = w.body.Close()
+	if w.declaredLength >= 0 && w.written != w.declaredLength || w.conn.server.isStopping.Load() {
+		w.closeAfter = true
 	}
-	if cap(t.buffer.head) <= maxReusedBuffer && cap(t.buffer.body) <= maxReusedBuffer {
-		t.conn.server.buffers.Put(t.buffer)
+	if cap(w.buffer.head) <= maxReusedBuffer && cap(w.buffer.body) <= maxReusedBuffer {
+		w.conn.server.buffers.Put(w.buffer)
 	}
-	t.buffer = nil
-	return !t.closeAfter && t.err == nil
+	w.buffer = nil
+	return !w.closeAfter && w.err == nil
 }
 
-// HangUp ends the answer and the connection while the handler still works. What that
-// writes from now on goes nowhere.
-func (t *responseWriter) HangUp() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.done || t.err != nil {
+// HangUp ends the response and closes the connection while the handler still runs.
+// Later writes of the handler fail with errRequestEnded. The gateway finds it by an
+// interface of its own.
+func (w *responseWriter) HangUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done || w.err != nil {
 		return
 	}
-	if t.status == 0 {
-		t.writeHeader(http.StatusOK)
+	if w.status == 0 {
+		w.writeHeader(http.StatusOK)
 	}
-	_ = t.sendBuffered(nil, true)
-	t.closeAfter, t.err = true, errRequestEnded
-	_ = t.conn.tcp.Close()
+	_ = w.sendBuffered(nil, true)
+	w.closeAfter, w.err = true, errRequestEnded
+	_ = w.conn.tcp.Close()
 }
 
-// SetReadDeadline bounds reading the body. One that has come already needs no
-// bound.
-func (t *responseWriter) SetReadDeadline(at time.Time) error {
-	if t.body.conn == nil || t.body.isBuffered {
+// SetReadDeadline bounds reading the body, for http.ResponseController. A body that
+// arrived with its head needs no deadline on the socket.
+func (w *responseWriter) SetReadDeadline(at time.Time) error {
+	if w.body.conn == nil || w.body.isBuffered {
 		return nil
 	}
-	return t.setDeadline(at, t.conn.tcp.SetReadDeadline)
+	return w.setDeadline(at, w.conn.tcp.SetReadDeadline)
 }
 
-// SetWriteDeadline bounds sending the answer.
-func (t *responseWriter) SetWriteDeadline(at time.Time) error {
-	return t.setDeadline(at, t.conn.tcp.SetWriteDeadline)
+// SetWriteDeadline bounds sending the response, for http.ResponseController.
+func (w *responseWriter) SetWriteDeadline(at time.Time) error {
+	return w.setDeadline(at, w.conn.tcp.SetWriteDeadline)
 }
 
-func (t *responseWriter) setDeadline(at time.Time, set func(time.Time) error) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.done {
+// setDeadline sets a deadline on the socket and remembers that finishResponse has to
+// clear it. Clearing one that was never set costs nothing.
+func (w *responseWriter) setDeadline(at time.Time, set func(time.Time) error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
 		return errRequestEnded
 	}
-	if at.IsZero() && !t.hasDeadline {
-		return nil // none was set
+	if at.IsZero() && !w.hasDeadline {
+		return nil
 	}
-	t.hasDeadline = true
+	w.hasDeadline = true
 	return set(at)
 }

@@ -3,53 +3,71 @@ package httpfast
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// Server serves a listener: plain requests itself, the rest by net/http. It is
-// used as an http.Server is: Serve, then Shutdown and perhaps Close.
-type Server struct {
-	httpServer   *http.Server
-	log          *slog.Logger
-	handover     *handoverListener
-	buffers      sync.Pool // of *page
-	date         atomic.Pointer[dateHeader]
-	stopping     chan struct{} // closed by Shutdown and Close
-	closeStopped func()
-	isStopping   atomic.Bool // answers say that the connection ends
+// Accepting starts again after a failure, such as a lack of file descriptors, with
+// a delay that doubles between these bounds.
+const (
+	minAcceptDelay = 5 * time.Millisecond
+	maxAcceptDelay = time.Second
+)
 
-	watcherAsleep atomic.Bool // the watcher is, see watch.go
+// shutdownPoll is how often Shutdown looks for connections that became idle.
+const shutdownPoll = 5 * time.Millisecond
+
+// Server serves a listener: plain requests itself, the rest by net/http. It is used
+// like an http.Server: Serve, then Shutdown, then Close if Shutdown failed.
+type Server struct {
+	httpServer *http.Server
+	events     ServerEvents
+	handover   *handoverListener
+	buffers    sync.Pool // of *responseBuffer
+	date       atomic.Pointer[dateHeader]
+
+	stopping      chan struct{} // closed by closeStopping
+	closeStopping func()
+	isStopping    atomic.Bool // from now on each response closes its connection
+
+	watcherAsleep atomic.Bool // see conn_watcher.go
 	wakeWatcher   chan struct{}
 
 	mu       sync.Mutex
 	listener net.Listener
-	conns    map[*serverConn]struct{}
+	conns    map[*serverConn]struct{} // those that net/http does not have
 }
 
-// New makes a Server before s, of which it takes the handler, the time limits for
-// heads and idle connections, and the size limit of heads. s must have them, and
-// none of the hooks for connections and contexts.
-func New(s *http.Server, log *slog.Logger) *Server {
-	e := &Server{httpServer: s, log: log, stopping: make(chan struct{}), wakeWatcher: make(chan struct{}, 1), conns: map[*serverConn]struct{}{}}
-	e.closeStopped = sync.OnceFunc(func() { close(e.stopping) })
+// ServerEvents receives the failures that a Server survives. Both functions are
+// required. They are called on the goroutine that failed, so OnHandlerPanic can
+// take its stack.
+type ServerEvents struct {
+	OnAcceptError  func(err error) // accepting failed and is tried again
+	OnHandlerPanic func(value any) // any panic but http.ErrAbortHandler
+}
+
+// NewServer makes a Server in front of s. It takes from s the handler, the time
+// limits for heads and idle connections, and the size limit of heads. s must have
+// all of them, and must have neither ConnState, ConnContext nor BaseContext: those
+// hooks would see only the connections that net/http gets.
+func NewServer(s *http.Server, events ServerEvents) *Server {
+	e := &Server{httpServer: s, events: events, stopping: make(chan struct{}), wakeWatcher: make(chan struct{}, 1), conns: map[*serverConn]struct{}{}}
+	e.closeStopping = sync.OnceFunc(func() { close(e.stopping) })
 	e.handover = &handoverListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	e.handover.close = sync.OnceFunc(func() { close(e.handover.closed) })
 	e.buffers.New = func() any { return &responseBuffer{} }
 	return e
 }
 
-// Serve takes connections until Shutdown or Close, and returns
-// http.ErrServerClosed then.
+// Serve accepts connections until Shutdown or Close, and then returns
+// http.ErrServerClosed. On systems where a socket cannot be peeked at, net/http
+// serves all of them.
 func (s *Server) Serve(l net.Listener) error {
 	if !canPeek {
-		return s.httpServer.Serve(FramedListener(l, s.httpServer.MaxHeaderBytes))
+		return s.httpServer.Serve(NewFramingListener(l, s.httpServer.MaxHeaderBytes))
 	}
 	s.mu.Lock()
 	s.listener, s.handover.addr = l, l.Addr()
@@ -58,12 +76,12 @@ func (s *Server) Serve(l net.Listener) error {
 		_ = l.Close()
 		return http.ErrServerClosed
 	}
-	go func() { _ = s.httpServer.Serve(s.handover) }() // it ends when over does
+	go func() { _ = s.httpServer.Serve(s.handover) }() // it ends when handover is closed
 	go s.watchConns()
-	for pause := time.Duration(0); ; {
+	for delay := time.Duration(0); ; {
 		nc, err := l.Accept()
 		if err == nil {
-			pause = 0
+			delay = 0
 			s.startConn(nc)
 			continue
 		}
@@ -73,16 +91,17 @@ func (s *Server) Serve(l net.Listener) error {
 		if errors.Is(err, net.ErrClosed) {
 			return err
 		}
-		pause = min(max(2*pause, 5*time.Millisecond), time.Second) // out of descriptors, say
-		s.log.Warn("a connection could not be taken; trying again", telemetry.Err(err))
+		delay = min(max(2*delay, minAcceptDelay), maxAcceptDelay)
+		s.events.OnAcceptError(err)
 		select {
-		case <-time.After(pause):
+		case <-time.After(delay):
 		case <-s.stopping:
 		}
 	}
 }
 
-// startConn begins to serve a connection.
+// startConn begins to serve a connection. One that is no TCP socket goes to
+// net/http.
 func (s *Server) startConn(nc net.Conn) {
 	c, err := newServerConn(s, nc)
 	if err != nil {
@@ -105,16 +124,16 @@ func (s *Server) removeConn(c *serverConn) {
 	delete(s.conns, c)
 }
 
-// Shutdown takes no more connections, closes those on which nothing is asked,
-// and waits for the answers of the others until ctx ends.
+// Shutdown accepts no more connections, closes the idle ones, and waits for the
+// responses of the others until ctx ends. It returns the error of ctx then.
 func (s *Server) Shutdown(ctx context.Context) error {
-	// From here on every answer closes its connection. Without this a client could get
-	// an answer that keeps it and lose the next request to the shutdown.
+	// From here on every response closes its connection. Without this a client could
+	// get a response that keeps it and lose the next request to the shutdown.
 	s.httpServer.SetKeepAlivesEnabled(false)
 	err := s.stopAccepting()
 	theirs := make(chan error, 1)
 	go func() { theirs <- s.httpServer.Shutdown(ctx) }()
-	poll := time.NewTicker(5 * time.Millisecond)
+	poll := time.NewTicker(shutdownPoll)
 	defer poll.Stop()
 	for {
 		all := s.listConns()
@@ -132,7 +151,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// Close cuts every connection.
+// Close closes the listener and every connection, and cancels the requests that
+// run. It does not wait for their handlers.
 func (s *Server) Close() error {
 	err := s.stopAccepting()
 	for _, c := range s.listConns() {
@@ -143,7 +163,7 @@ func (s *Server) Close() error {
 
 func (s *Server) stopAccepting() error {
 	s.isStopping.Store(true)
-	s.closeStopped()
+	s.closeStopping()
 	s.handover.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +186,8 @@ func (s *Server) listConns() []*serverConn {
 	return all
 }
 
-// dateHeader is the text of a Date header, for one second.
+// dateHeader is the value of the Date header during one second. Formatting it for
+// each response would be a measurable part of a call.
 type dateHeader struct {
 	second int64
 	text   []byte
@@ -182,8 +203,8 @@ func (s *Server) appendDate(b []byte) []byte {
 	return append(b, d.text...)
 }
 
-// handoverListener is the listener from which net/http takes the connections that are
-// not for us.
+// handoverListener is the listener from which net/http accepts the connections
+// that the fast path does not serve.
 type handoverListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -191,7 +212,7 @@ type handoverListener struct {
 	addr   net.Addr
 }
 
-// Accept gives a connection that was handed over.
+// Accept implements net.Listener.
 func (h *handoverListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-h.conns:
@@ -201,13 +222,14 @@ func (h *handoverListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept.
+// Close implements net.Listener.
 func (h *handoverListener) Close() error { h.close(); return nil }
 
-// Addr is that of the listener before.
+// Addr gives the address of the real listener.
 func (h *handoverListener) Addr() net.Addr { return h.addr }
 
-// deliver hands a connection over; once closed, it is cut.
+// deliver gives a connection to net/http. If the listener is closed, the connection
+// is closed too.
 func (h *handoverListener) deliver(c net.Conn) {
 	select {
 	case h.conns <- c:
@@ -216,13 +238,14 @@ func (h *handoverListener) deliver(c net.Conn) {
 	}
 }
 
-// prefixedConn is a connection of which bytes were read already.
+// prefixedConn is a connection from which some bytes were read already: Read gives
+// them first.
 type prefixedConn struct {
 	net.Conn
 	prefix []byte
 }
 
-// Read gives what was read before, then what comes.
+// Read implements net.Conn.
 func (b *prefixedConn) Read(p []byte) (int, error) {
 	if len(b.prefix) == 0 {
 		return b.Conn.Read(p)
@@ -234,9 +257,13 @@ func (b *prefixedConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// CloseWrite ends our half: net/http does so where a client still sends.
-func (b *prefixedConn) CloseWrite() error {
-	if half, ok := b.Conn.(interface{ CloseWrite() error }); ok {
+// CloseWrite closes the sending direction. net/http does so before it closes a
+// connection on which the client still sends, so that the client gets the response.
+func (b *prefixedConn) CloseWrite() error { return closeWrite(b.Conn) }
+
+// closeWrite is CloseWrite of a connection that has it, and nothing for others.
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil

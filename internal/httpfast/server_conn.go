@@ -11,48 +11,47 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// firstBufferSize is what a connection has to read into: enough for a call of the
-// usual size with its head, little enough for many idle connections.
-const firstBufferSize = 4 << 10
-
-// lingerTimeout is how long a connection that ends while its client still sends
-// stays open, so that the client can read the answer.
+// lingerTimeout is how long a connection stays open for reading when the server
+// ends it while the client still sends. A close with unread bytes resets the
+// connection, and the client would lose the response.
 const lingerTimeout = 500 * time.Millisecond
 
-// A connection is in one of these phases. The goroutine that serves it moves on
-// by compare-and-swap, and so does whoever ends it: a request is either begun, or
-// its connection was closed before.
+// A connection is in one of these phases. The goroutine that serves the connection
+// changes the phase by compare-and-swap, and so does every goroutine that wants to
+// close it. So a request either begins and gets its response, or its connection was
+// closed before it began.
 const (
-	phaseWaiting uint64 = iota // for the next request
-	phaseReading               // a head of which the end has not come
-	phaseRunning               // a request
+	phaseWaiting uint64 = iota // for the first byte of the next request
+	phaseReading               // the head of a request is incomplete
+	phaseRunning               // the handler runs, or net/http has the connection
 	phaseClosed
 	phaseCount
 )
 
-// serverConn is one connection. Its own goroutine reads, and runs the handler.
+// serverConn is one connection of the fast path. One goroutine reads requests from
+// it and runs the handler; the watcher and Shutdown touch only the atomic fields.
 type serverConn struct {
 	server  *Server
 	tcp     *net.TCPConn
 	rawConn syscall.RawConn
-	state   atomic.Uint64 // the phase, and above it the number of requests answered
-	current atomic.Pointer[responseWriter]
+	state   atomic.Uint64                  // phase + phaseCount * number of requests answered
+	current atomic.Pointer[responseWriter] // of the request that runs
 	watched watchState
 
 	ctx  context.Context
 	buf  []byte
-	r, w int // what of buf is unread
+	r, w int // buf[r:w] is unread
 
 	head     requestHead  // of the last plain request
-	lastHead []byte       // its bytes: most clients send the same again
-	template http.Request // and what it gave, but for the body
+	lastHead []byte       // its bytes: most clients send the same head again
+	template http.Request // the request made from it, without body and context
 	url      *url.URL
 }
 
+// newServerConn prepares a connection. It fails with errors.ErrUnsupported if nc is
+// not a TCP connection.
 func newServerConn(s *Server, nc net.Conn) (*serverConn, error) {
 	tcp, ok := nc.(*net.TCPConn)
 	if !ok {
@@ -69,7 +68,7 @@ func newServerConn(s *Server, nc net.Conn) (*serverConn, error) {
 	}, nil
 }
 
-// moveTo moves the connection to a phase; false when it was closed meanwhile.
+// moveTo changes the phase. It returns false if the connection was closed meanwhile.
 func (c *serverConn) moveTo(phase uint64) bool {
 	was := c.state.Load()
 	next := was - was%phaseCount + phase
@@ -92,7 +91,7 @@ func (c *serverConn) closeUnlessRunning() {
 	}
 }
 
-// closeIfUnchanged closes the connection if it is as it was seen.
+// closeIfUnchanged closes the connection if its state is still the given one.
 func (c *serverConn) closeIfUnchanged(was uint64) bool {
 	if !c.state.CompareAndSwap(was, was-was%phaseCount+phaseClosed) {
 		return false
@@ -101,38 +100,39 @@ func (c *serverConn) closeIfUnchanged(was uint64) bool {
 	return true
 }
 
-// abort ends the connection and what runs on it.
+// abort closes the connection and cancels the request that runs on it.
 func (c *serverConn) abort() {
 	c.state.Store(phaseClosed)
-	_ = c.tcp.Close() // first: what ends by the context has nothing to say any more
+	_ = c.tcp.Close() // before cancel: a handler that ends by its context must not send a response
 	if t := c.current.Load(); t != nil {
 		t.cancel()
 	}
 }
 
-// serveRequests answers one request after the other.
+// serveRequests serves one request after the other, until the connection ends or
+// goes to net/http.
 func (c *serverConn) serveRequests() {
 	defer c.server.removeConn(c)
 	defer func() {
 		if p := recover(); p != nil {
 			if p != http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
-				c.server.log.Error("a handler panicked", telemetry.Panic(p))
+				c.server.events.OnHandlerPanic(p)
 			}
 			c.abort()
 		}
 	}()
 	for {
-		ours, err := c.readNextHead()
+		isPlain, err := c.readNextHead()
 		if err != nil {
 			_ = c.tcp.Close()
 			return
 		}
-		if !ours {
+		if !isPlain {
 			c.handToNetHTTP()
 			return
 		}
 		t := c.beginRequest()
-		c.current.Store(t) // first: who cuts the connection finds it there
+		c.current.Store(t) // before moveTo: abort must find it
 		if !c.moveTo(phaseRunning) {
 			t.cancel()
 			return
@@ -141,9 +141,9 @@ func (c *serverConn) serveRequests() {
 		c.server.httpServer.Handler.ServeHTTP(t, t.request)
 		c.checkSharedHeader()
 		t.cancel()
-		again := t.finishResponse()
+		reusable := t.finishResponse()
 		c.current.Store(nil)
-		if !again {
+		if !reusable {
 			c.closeAfterResponse(t)
 			return
 		}
@@ -153,20 +153,20 @@ func (c *serverConn) serveRequests() {
 	}
 }
 
-// readNextHead reads until there is a plain head at the beginning of what is unread, or
-// something that is not ours.
-func (c *serverConn) readNextHead() (ours bool, err error) {
-	behind := c.state.Load()/phaseCount > 0
+// readNextHead reads until the unread bytes begin with the complete head of a plain
+// request (true) or with something that net/http has to read (false).
+func (c *serverConn) readNextHead() (isPlain bool, err error) {
+	afterRequest := c.state.Load()/phaseCount > 0
 	for {
-		// Behind a POST net/http waits for four bytes, and leaves out line ends
-		// among them, which old clients send.
-		if behind && c.w-c.r >= 4 {
-			behind = false
+		// After a POST, net/http waits for four bytes and skips line ends among
+		// them, which old clients send.
+		if afterRequest && c.w-c.r >= 4 {
+			afterRequest = false
 			for end := c.r + 4; c.r < end && (c.buf[c.r] == '\r' || c.buf[c.r] == '\n'); {
 				c.r++
 			}
 		}
-		if c.r < c.w && !behind {
+		if c.r < c.w && !afterRequest {
 			switch c.parseHead() {
 			case headPlain:
 				return true, nil
@@ -174,7 +174,7 @@ func (c *serverConn) readNextHead() (ours bool, err error) {
 				return false, nil
 			case headIncomplete:
 				if c.w-c.r >= c.server.httpServer.MaxHeaderBytes {
-					return false, nil // net/http says how that is answered
+					return false, nil // net/http answers 431
 				}
 			}
 			if c.state.Load()%phaseCount == phaseWaiting && !c.moveTo(phaseReading) {
@@ -185,15 +185,16 @@ func (c *serverConn) readNextHead() (ours bool, err error) {
 		n, err := c.tcp.Read(c.buf[c.w:])
 		c.w += n
 		if err != nil {
-			if errors.Is(err, io.EOF) && c.r < c.w && !behind {
-				return false, nil // half a request: net/http has an answer
+			if errors.Is(err, io.EOF) && c.r < c.w && !afterRequest {
+				return false, nil // half a request: net/http answers it
 			}
 			return false, err
 		}
 	}
 }
 
-// makeRoom makes room behind what is unread.
+// makeRoom makes room in buf after the unread bytes. An idle connection goes back to
+// the small buffer.
 func (c *serverConn) makeRoom() {
 	switch {
 	case c.r == c.w:
@@ -211,9 +212,9 @@ func (c *serverConn) makeRoom() {
 	}
 }
 
-// parseHead reads the head of what is unread into c. One that is the same as before
-// is not read again: the requests share what it gave, which no handler changes
-// (holdShared).
+// parseHead parses the head at the beginning of the unread bytes. A head that is the
+// same to the byte as the one before is not parsed again: the requests share its
+// http.Header, which no handler may change (checkSharedHeader).
 func (c *serverConn) parseHead() headVerdict {
 	b := c.buf[c.r:c.w]
 	if n := len(c.lastHead); n > 0 && len(b) >= n && bytes.Equal(b[:n], c.lastHead) {
@@ -235,7 +236,8 @@ func (c *serverConn) parseHead() headVerdict {
 	return headPlain
 }
 
-// beginRequest makes the turn of the request that is unread.
+// beginRequest makes the request whose head parseHead has just accepted, and the
+// writer of its response.
 func (c *serverConn) beginRequest() *responseWriter {
 	c.r += c.head.size
 	t := &responseWriter{conn: c, url: *c.url, declaredLength: -1, closeAfter: c.head.close}
@@ -251,10 +253,10 @@ func (c *serverConn) beginRequest() *responseWriter {
 	return t
 }
 
-// handToNetHTTP leaves the connection to net/http, with all that was read of the
-// request that is not ours.
+// handToNetHTTP gives the connection to net/http, with all bytes of the request that
+// is not plain.
 func (c *serverConn) handToNetHTTP() {
-	if !c.moveTo(phaseRunning) { // nobody closes it as idle any more
+	if !c.moveTo(phaseRunning) { // so nobody closes it as idle
 		return
 	}
 	c.server.handover.deliver(&framingConn{
@@ -263,8 +265,8 @@ func (c *serverConn) handToNetHTTP() {
 	})
 }
 
-// closeAfterResponse closes the connection behind an answer. While the client still sends, a
-// close would take from it what it has not read.
+// closeAfterResponse closes the connection after its last response. If the client
+// still sends, it closes the sending direction first and lingers (lingerTimeout).
 func (c *serverConn) closeAfterResponse(t *responseWriter) {
 	if t.body.remaining > 0 && !t.body.isBuffered && c.tcp.CloseWrite() == nil {
 		_ = c.tcp.SetReadDeadline(time.Now().Add(lingerTimeout))

@@ -16,10 +16,11 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/httpfast"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
-// testServer is a server on loopback behind an entrance. A handler that wants to know
+// testServer is a server on loopback behind the fast path. A handler that wants to know
 // who called it asks ours.
 type testServer struct {
 	*httpfast.Server
@@ -39,7 +40,11 @@ func start(t testing.TB, s *http.Server) *testServer {
 		t.Fatal(err)
 	}
 	b := &testServer{addr: l.Addr().String(), log: &bytes.Buffer{}, end: make(chan error, 1)}
-	b.Server = httpfast.New(s, slog.New(slog.NewTextHandler(b.log, nil)))
+	log := slog.New(slog.NewTextHandler(b.log, nil))
+	b.Server = httpfast.NewServer(s, httpfast.ServerEvents{
+		OnAcceptError:  func(err error) { log.Warn("a connection could not be taken; trying again", telemetry.Err(err)) },
+		OnHandlerPanic: func(value any) { log.Error("a handler panicked", telemetry.Panic(value)) },
+	})
 	go func() { b.end <- b.Serve(l) }()
 	t.Cleanup(func() {
 		_ = b.Close()
@@ -51,7 +56,7 @@ func start(t testing.TB, s *http.Server) *testServer {
 	return b
 }
 
-// ours says whether a request was served by the entrance itself: the writers of
+// ours says whether a request was served by the fast path itself: the writers of
 // net/http let a connection be taken away, ours do not.
 func ours(w http.ResponseWriter) bool {
 	_, theirs := w.(http.Hijacker)

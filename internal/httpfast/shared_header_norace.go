@@ -2,4 +2,5 @@
 
 package httpfast
 
+// checkSharedHeader does nothing in builds without the race detector.
 func (c *serverConn) checkSharedHeader() {}

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// checkSharedHeader panics where a handler has changed the header of its request, which
-// requests with the same head share. It looks in tests alone, those that the race
-// detector watches: there every handler is used.
+// checkSharedHeader panics if a handler has changed the header of its request:
+// requests with the same head share it (serverConn.parseHead). It runs only in builds
+// with the race detector, whose tests use every handler.
 func (c *serverConn) checkSharedHeader() {
 	var h requestHead
 	b := bytes.Clone(c.lastHead)

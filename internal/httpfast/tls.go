@@ -10,9 +10,9 @@ import (
 )
 
 // ServeTLS serves a listener with the certificate of s.TLSConfig, as
-// http.Server.ServeTLS does, and refuses requests of HTTP/1 with ambiguous framing
-// as FramedListener does. It sets ConnContext and the Handler of s, which must have
-// no ConnContext yet.
+// http.Server.ServeTLS does. It refuses HTTP/1 requests with ambiguous framing as
+// NewFramingListener does. It wraps the Handler of s and sets its ConnContext, which
+// must be nil before.
 func ServeTLS(s *http.Server, l net.Listener) error {
 	config := s.TLSConfig.Clone()
 	config.NextProtos = []string{"h2", "http/1.1"}
@@ -35,31 +35,33 @@ func ServeTLS(s *http.Server, l net.Listener) error {
 	return s.Serve(t)
 }
 
-// tlsStateKey is what the state of a framed TLS connection is kept under: net/http
-// finds it on its own only where it is given the *tls.Conn.
+// tlsStateKey is the context key for the TLS state of a tlsFramingConn. net/http fills
+// Request.TLS by itself only if it gets the *tls.Conn.
 type tlsStateKey struct{}
 
-// tlsFramingConn is a framed connection of HTTP/1 over TLS.
+// tlsFramingConn is a framingConn for HTTP/1 over TLS.
 type tlsFramingConn struct {
 	framingConn
 	state tls.ConnectionState
 }
 
-// tlsListener shakes hands before it gives a connection to net/http: by then it is
-// known whether HTTP/2 is spoken on it, which has its own framing and needs the
-// *tls.Conn.
+// tlsListener runs the TLS handshake before it gives a connection to net/http. Then
+// it is known whether the client speaks HTTP/2, which has its own framing and for
+// which net/http needs the *tls.Conn.
 type tlsListener struct {
 	net.Listener
 	server *http.Server
 	conns  chan net.Conn
-	closed chan struct{} // when Accept of the listener below has failed
-	err    error         // why; to be read once closed is
+	closed chan struct{} // when Accept of Listener has failed
+	err    error         // the reason; set before closed is closed
 
 	mu         sync.Mutex
 	ended      bool
 	handshakes map[net.Conn]struct{}
 }
 
+// acceptConns accepts connections until the listener fails. Each handshake has a
+// goroutine of its own, so that a silent client holds nobody up.
 func (l *tlsListener) acceptConns() {
 	for {
 		c, err := l.Listener.Accept()
@@ -80,16 +82,17 @@ func (l *tlsListener) acceptConns() {
 	}
 }
 
-// acceptRetryDelay is how long accepting rests when there are no descriptors left.
+// acceptRetryDelay is how long accepting pauses when no file descriptor is left.
 const acceptRetryDelay = 50 * time.Millisecond
 
-// isTemporary says whether an Accept that failed may succeed later.
+// isTemporary reports whether a failed Accept may succeed later.
 func isTemporary(err error) bool {
 	t, ok := err.(interface{ Temporary() bool })
 	return ok && t.Temporary()
 }
 
-// trackHandshake counts a connection among those that shake hands, unless all has ended.
+// trackHandshake remembers a connection so that Close can end its handshake. It
+// returns false if the listener is closed.
 func (l *tlsListener) trackHandshake(c net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,9 +103,9 @@ func (l *tlsListener) trackHandshake(c net.Conn) bool {
 	return true
 }
 
-// runHandshake shakes hands on a connection and gives it to net/http. One where that
-// failed is given too: net/http shakes again, finds the same error, and logs and
-// answers it in its way.
+// runHandshake runs the handshake of a connection and gives it to net/http, even if
+// the handshake failed: net/http tries again, gets the same error, logs it and
+// answers plain HTTP with 400.
 func (l *tlsListener) runHandshake(raw net.Conn) {
 	c := tls.Server(raw, l.server.TLSConfig)
 	ctx, cancel := context.WithTimeout(context.Background(), l.server.ReadHeaderTimeout)
@@ -122,7 +125,7 @@ func (l *tlsListener) runHandshake(raw net.Conn) {
 	}
 }
 
-// Accept gives the next connection whose handshake is over.
+// Accept gives the next connection whose handshake has ended.
 func (l *tlsListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:
@@ -132,7 +135,7 @@ func (l *tlsListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept and the handshakes that are under way.
+// Close ends Accept and the handshakes that still run.
 func (l *tlsListener) Close() error {
 	err := l.Listener.Close()
 	l.mu.Lock()

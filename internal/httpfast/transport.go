@@ -12,14 +12,17 @@ import (
 )
 
 const (
-	// defaultIdleTime is how long a connection is kept where the server does not say:
-	// less than the shortest that servers are known for, 5 s.
+	// defaultIdleTime is how long an idle connection is kept if the server does not say
+	// how long it keeps it: less than the shortest timeout that servers are known for,
+	// 5 s.
 	defaultIdleTime = 4 * time.Second
-	// idleMargin is how much earlier than the server we give a connection up.
+	// maxIdleTime is the longest time, whatever the server says.
+	maxIdleTime = 90 * time.Second
+	// idleMargin is how much earlier than the server the client gives a connection up.
 	idleMargin = time.Second
 
-	maxIdleConns = 128  // connections of one origin that wait
-	maxOpenConns = 1024 // connections of one origin
+	maxIdleConns = 128  // of one pool
+	maxOpenConns = 1024 // of one pool, idle or in use
 )
 
 // DialFunc dials a TCP address. The package itself never dials.
@@ -52,13 +55,13 @@ func NewTransport(opt TransportOptions) *Transport {
 // NewClient makes a client for POST requests to u, an http URL whose server listens on
 // address. It does not dial. redirects follows the redirects of the server. ok is false
 // if u has bytes that would have to be escaped first: then net/http has to be used.
-func (t *Transport) NewClient(redirects *http.Client, u *url.URL, address string) (c *Line, ok bool) {
+func (t *Transport) NewClient(redirects *http.Client, u *url.URL, address string) (c *Client, ok bool) {
 	target := u.RequestURI()
 	if u.Opaque != "" || !isPlainASCII(u.Host) || !isPlainASCII(target) {
 		return nil, false
 	}
 	line := "POST " + target + protocolSuffix + crlf + "Host: " + u.Host + crlf
-	return &Line{redirectClient: redirects, transport: t, pool: t.poolFor(address), url: u, requestLine: []byte(line)}, true
+	return &Client{redirectClient: redirects, transport: t, pool: t.poolFor(address), url: u, requestLine: []byte(line)}, true
 }
 
 // poolFor returns the pool of an address, and makes it if needed.
@@ -73,23 +76,24 @@ func (t *Transport) poolFor(address string) *connPool {
 	return one
 }
 
-// removePool drops a pool that has no connections. Who still has it may go on with
-// it: it is only shared no more.
-func (p *Transport) removePool(one *connPool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pools[one.address] == one {
-		delete(p.pools, one.address)
+// removePool forgets a pool that has no connections. A Client that still has the pool
+// may go on with it; it only is not shared with new clients any more.
+func (t *Transport) removePool(one *connPool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pools[one.address] == one {
+		delete(t.pools, one.address)
 	}
 }
 
-func (p *Transport) CloseIdleConnections() {
-	p.mu.Lock()
-	all := make([]*connPool, 0, len(p.pools))
-	for _, one := range p.pools {
+// CloseIdleConnections closes the connections that no exchange uses.
+func (t *Transport) CloseIdleConnections() {
+	t.mu.Lock()
+	all := make([]*connPool, 0, len(t.pools))
+	for _, one := range t.pools {
 		all = append(all, one)
 	}
-	p.mu.Unlock()
+	t.mu.Unlock()
 	for _, one := range all {
 		one.closeIdleConns()
 	}
@@ -101,15 +105,16 @@ type connPool struct {
 	address   string
 
 	mu         sync.Mutex
-	idle       []*clientConn // the one used last stands last, and is used first
-	openCount  int           // idle ones and those in use
-	sweepTimer *time.Timer
+	idle       []*clientConn // the one used last is the last, and is taken first
+	openCount  int           // idle and in use
+	sweepTimer *time.Timer   // calls closeExpired; nil while nothing is idle
 }
 
-// takeIdle gives an idle connection that can be used; nil is none.
+// takeIdle takes an idle connection that can be used out of the pool. It returns nil if
+// there is none. Connections whose last response has not ended stay idle.
 func (p *connPool) takeIdle() *clientConn {
 	now := time.Now()
-	var unsettled []*clientConn
+	var unfinished []*clientConn
 	for {
 		c := p.popIdle()
 		if c == nil {
@@ -119,15 +124,15 @@ func (p *connPool) takeIdle() *clientConn {
 		case now.After(c.idleUntil):
 			p.closeConn(c)
 		case c.isUsable():
-			p.returnIdle(unsettled)
+			p.returnIdle(unfinished)
 			return c
 		case c.restPending && c.reader.bodyErr == nil:
-			unsettled = append(unsettled, c) // its answer may end yet
+			unfinished = append(unfinished, c) // its response may end yet
 		default:
 			p.closeConn(c)
 		}
 	}
-	p.returnIdle(unsettled)
+	p.returnIdle(unfinished)
 	return nil
 }
 
@@ -153,7 +158,7 @@ func (p *connPool) returnIdle(cs []*clientConn) {
 	p.idle = append(p.idle, cs...)
 }
 
-// openConn dials a new connection.
+// openConn opens a new connection, up to maxOpenConns.
 func (p *connPool) openConn(ctx context.Context) (*clientConn, error) {
 	p.mu.Lock()
 	if p.openCount >= maxOpenConns {
@@ -177,11 +182,11 @@ func (p *connPool) dialConn(ctx context.Context) (*clientConn, error) {
 	return newClientConn(c)
 }
 
-// putIdle takes a connection back that can be used again.
+// putIdle puts a connection into the pool that can be used again.
 func (p *connPool) putIdle(c *clientConn) {
 	keep := defaultIdleTime
 	if c.reader.keepAliveTime > 0 {
-		keep = min(max(c.reader.keepAliveTime-idleMargin, c.reader.keepAliveTime/2), 90*time.Second)
+		keep = min(max(c.reader.keepAliveTime-idleMargin, c.reader.keepAliveTime/2), maxIdleTime)
 	}
 	if c.restPending {
 		keep = min(keep, releaseTimeout)
@@ -200,20 +205,21 @@ func (p *connPool) putIdle(c *clientConn) {
 	p.mu.Unlock()
 }
 
-// closeConn closes a connection.
+// closeConn closes a connection that was taken out of the pool.
 func (p *connPool) closeConn(c *clientConn) {
 	_ = c.Close()
 	p.countClosed()
 }
 
+// countClosed makes room for another connection.
 func (p *connPool) countClosed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.openCount--
 }
 
-// closeExpired closes what was idle for long enough, and comes again while there is
-// anything.
+// closeExpired closes the connections whose idle time is over. It schedules itself
+// again while any is idle.
 func (p *connPool) closeExpired() {
 	now := time.Now()
 	p.mu.Lock()
@@ -241,6 +247,7 @@ func (p *connPool) closeExpired() {
 	}
 }
 
+// closeIdleConns closes all idle connections.
 func (p *connPool) closeIdleConns() {
 	p.mu.Lock()
 	old := p.idle

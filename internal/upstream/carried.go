@@ -22,7 +22,7 @@ type Login struct {
 // carried is the headers that every request of a link has. They change when the
 // token among them is renewed.
 type carried struct {
-	line *httpfast.Line // nil where only an HTTP client leads to the server
+	line *httpfast.Client // nil where only an HTTP client leads to the server
 	now  atomic.Pointer[head]
 
 	mu     sync.Mutex
@@ -32,14 +32,14 @@ type carried struct {
 // head is the headers of one moment, which are never changed.
 type head struct {
 	header http.Header
-	common func() (*httpfast.Head, error) // as the line sends them
+	common func() (*httpfast.CommonHeader, error) // as the line sends them
 }
 
 // header is what a request carries now.
 func (c *carried) header() http.Header { return c.now.Load().header }
 
 func (c *carried) set(h http.Header) {
-	c.now.Store(&head{h, sync.OnceValues(func() (*httpfast.Head, error) { return c.line.Head(h) })})
+	c.now.Store(&head{h, sync.OnceValues(func() (*httpfast.CommonHeader, error) { return c.line.RenderHeader(h) })})
 }
 
 // renew puts the credentials of a newer token in the place of those that there

@@ -90,53 +90,53 @@ func (l *httpLink) headers(method string, params []byte) http.Header {
 }
 
 // fields appends the header fields that one POST has beside those of all.
-func (l *httpLink) fields(dst []httpfast.Field, method string, params []byte) []httpfast.Field {
+func (l *httpLink) fields(dst []httpfast.HeaderField, method string, params []byte) []httpfast.HeaderField {
 	if l.o.Traced {
 		dst = appendTrace(dst, params)
 	}
 	if !l.isModern {
 		return dst
 	}
-	dst = append(dst, httpfast.Field{Name: wire.HeaderMethod, Value: method})
+	dst = append(dst, httpfast.HeaderField{Name: wire.HeaderMethod, Value: method})
 	switch method {
 	case wire.MethodToolsCall, wire.MethodPromptsGet:
 		name, _ := wire.String(wire.Get(params, "name"))
-		dst = append(dst, httpfast.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(name)})
+		dst = append(dst, httpfast.HeaderField{Name: wire.HeaderName, Value: wire.EncodeHeader(name)})
 		if method == wire.MethodToolsCall && l.mirrors != nil {
 			dst = appendMirrors(dst, l.mirrors(name), params)
 		}
 	case wire.MethodTasksGet, wire.MethodTasksUpdate, wire.MethodTasksCancel:
 		id, _ := wire.String(wire.Get(params, "taskId"))
-		dst = append(dst, httpfast.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(id)})
+		dst = append(dst, httpfast.HeaderField{Name: wire.HeaderName, Value: wire.EncodeHeader(id)})
 	case wire.MethodResourcesRead:
 		uri, _ := wire.String(wire.Get(params, "uri"))
-		dst = append(dst, httpfast.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(uri)})
+		dst = append(dst, httpfast.HeaderField{Name: wire.HeaderName, Value: wire.EncodeHeader(uri)})
 	}
 	return dst
 }
 
 // appendTrace appends the trace that a call is part of, for servers that look for
 // it in headers alone.
-func appendTrace(dst []httpfast.Field, params []byte) []httpfast.Field {
+func appendTrace(dst []httpfast.HeaderField, params []byte) []httpfast.HeaderField {
 	meta := wire.Get(params, "_meta")
 	for _, f := range [...]struct{ key, name string }{{wire.MetaTraceparent, "Traceparent"}, {wire.MetaTracestate, "Tracestate"}} {
 		value, _ := wire.String(wire.Get(meta, f.key))
 		if value != "" && wire.EncodeHeader(value) == value { // nothing that a header cannot hold
-			dst = append(dst, httpfast.Field{Name: f.name, Value: value})
+			dst = append(dst, httpfast.HeaderField{Name: f.name, Value: value})
 		}
 	}
 	return dst
 }
 
 // appendMirrors appends the arguments that a tool wants in headers, too.
-func appendMirrors(dst []httpfast.Field, mirrors []wire.ParamHeader, params []byte) []httpfast.Field {
+func appendMirrors(dst []httpfast.HeaderField, mirrors []wire.ParamHeader, params []byte) []httpfast.HeaderField {
 	if len(mirrors) == 0 {
 		return dst
 	}
 	h := http.Header{}
 	wire.SetParamHeaders(h, mirrors, wire.Get(params, "arguments"))
 	for name, values := range h {
-		dst = append(dst, httpfast.Field{Name: name, Value: values[0]})
+		dst = append(dst, httpfast.HeaderField{Name: name, Value: values[0]})
 	}
 	return dst
 }

@@ -43,10 +43,10 @@ type exchange struct {
 	flight flight
 	open   [96]byte // the beginning of the request
 
-	over    httpfast.Reply  // over a line
-	ctx     context.Context // of what ends with the exchange; nil before there is anything
-	release func()          // ends it
-	drained bool            // somebody else calls release
+	over    httpfast.Response // over a line
+	ctx     context.Context   // of what ends with the exchange; nil before there is anything
+	release func()            // ends it
+	drained bool              // somebody else calls release
 
 	unasked bool     // an answer came that was for no request of this exchange
 	conn    net.Conn // that an HTTP client used; nil over a line
@@ -84,12 +84,12 @@ func (x *exchange) postParts(ctx context.Context, method string, params []byte, 
 	if err != nil {
 		return reply{}, err
 	}
-	var few [2]httpfast.Field
+	var few [2]httpfast.HeaderField
 	if err := x.l.line.Post(ctx, &x.over, head, x.l.fields(few[:0], method, params), parts...); err != nil {
 		return reply{}, err
 	}
-	if x.over.Redirects() {
-		resp, err := x.over.Follow(x.tied(ctx), x.l.headers(method, params), bytes.Join(parts, nil)) //nolint:bodyclose // the reply's reader does
+	if x.over.IsRedirect() {
+		resp, err := x.over.FollowRedirect(x.tied(ctx), x.l.headers(method, params), bytes.Join(parts, nil)) //nolint:bodyclose // the reply's reader does
 		if err != nil {
 			return reply{}, transportError(ctx, err)
 		}
@@ -110,7 +110,7 @@ func (x *exchange) tied(ctx context.Context) context.Context {
 }
 
 // Break ends the exchange from elsewhere: the link is closed.
-func (x *exchange) Break() { x.over.Break() }
+func (x *exchange) Break() { x.over.Abort() }
 
 func (x *exchange) done() {
 	if x.release != nil && !x.drained {
@@ -169,7 +169,7 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 // sent. The connection is not used again: what comes on it next may be an answer
 // to nothing, too.
 func (x *exchange) misplaced() error {
-	x.over.Break()
+	x.over.Abort()
 	if x.conn != nil {
 		_ = x.conn.Close()
 	}
@@ -406,7 +406,7 @@ func ownData(r *wire.EventReader, data []byte) []byte {
 // connection can be used again, and closes it if that takes long.
 func (x *exchange) drain(body io.ReadCloser) {
 	if body == io.ReadCloser(&x.over) {
-		x.over.Leave()
+		x.over.Release()
 		return
 	}
 	release := x.release
