@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -13,20 +15,31 @@ import (
 	"pgregory.net/rapid"
 )
 
-// parsed is one answer as it was read.
+// parsed is one response as it was read.
 type parsed struct {
 	status int
 	body   string
 	kind   string // Content-Type
-	left   string // what follows it
+	left   string // the bytes after it
 	keeps  bool   // the connection can be used again
 }
 
 func parse(r io.Reader) (parsed, error) {
+	p, _, err := parseWithHeader(r)
+	return p, err
+}
+
+// parseWithHeader reads a response, and all header fields that findField finds.
+func parseWithHeader(r io.Reader) (parsed, http.Header, error) {
 	in := &responseReader{src: r}
 	in.reset()
 	if err := in.readHead(); err != nil {
-		return parsed{}, err
+		return parsed{}, nil, err
+	}
+	header := http.Header{}
+	for line := range bytes.Lines(in.fieldLines()) {
+		name, _, _ := bytes.Cut(line, []byte{':'})
+		header.Set(string(name), string(findField(in.fieldLines(), string(name))))
 	}
 	p := parsed{status: in.status, kind: string(findField(in.fieldLines(), "content-type"))}
 	var body bytes.Buffer
@@ -38,31 +51,36 @@ func parse(r io.Reader) (parsed, error) {
 			break
 		}
 		if err != nil {
-			return parsed{}, err
+			return parsed{}, nil, err
 		}
 	}
 	rest, _ := io.ReadAll(r)
 	p.body, p.left, p.keeps = body.String(), string(in.buf[in.r:in.w])+string(rest), !in.willClose
-	return p, nil
+	return p, header, nil
 }
 
 // oracle reads the same with net/http.
 func oracle(data []byte) (parsed, error) {
+	p, _, err := oracleWithHeader(data)
+	return p, err
+}
+
+func oracleWithHeader(data []byte) (parsed, http.Header, error) {
 	r := bufio.NewReader(bytes.NewReader(data))
 	for {
 		resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodPost})
 		if err != nil {
-			return parsed{}, err
+			return parsed{}, nil, err
 		}
 		if resp.StatusCode < 200 {
 			continue
 		}
 		body, err := io.ReadAll(resp.Body)
 		if err != nil {
-			return parsed{}, err
+			return parsed{}, nil, err
 		}
 		left, _ := io.ReadAll(r)
-		return parsed{status: resp.StatusCode, body: string(body), kind: resp.Header.Get("Content-Type"), left: string(left), keeps: !resp.Close}, nil
+		return parsed{status: resp.StatusCode, body: string(body), kind: resp.Header.Get("Content-Type"), left: string(left), keeps: !resp.Close}, resp.Header, nil
 	}
 }
 
@@ -210,34 +228,46 @@ func TestAnswersThatAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzAnswer holds that what is taken here is taken by net/http as well, and
-// means the same, wherever the network cuts it.
-func FuzzAnswer(f *testing.F) {
-	for _, s := range []string{
-		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX: y\r\n\r\nrest",
-		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 404 Not Found\r\n\r\nto the end",
-		"HTTP/1.1 204 No Content\r\nConnection: close\r\nKeep-Alive: timeout=5, max=3\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-	} {
+// FuzzResponse holds that net/http reads every response that the client accepts in the
+// same way, wherever the network cuts it: status, header, body, and where the next
+// response begins. The client may refuse any response, and close any connection that
+// net/http would keep; it never keeps one that net/http would close.
+func FuzzResponse(f *testing.F) {
+	for _, s := range ResponseCorpus() {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := parse(bytes.NewReader(data))
-		again, errAgain := parse(iotest.OneByteReader(bytes.NewReader(data)))
-		if (err == nil) != (errAgain == nil) || got != again {
-			t.Fatalf("at once %+v, %v; byte by byte %+v, %v", got, err, again, errAgain)
+		got, header, err := parseWithHeader(bytes.NewReader(data))
+		again, headerAgain, errAgain := parseWithHeader(iotest.OneByteReader(bytes.NewReader(data)))
+		if (err == nil) != (errAgain == nil) || got != again || !maps.EqualFunc(header, headerAgain, slices.Equal[[]string]) {
+			t.Fatalf("at once %+v, %q, %v; byte by byte %+v, %q, %v", got, header, err, again, headerAgain, errAgain)
 		}
 		if err != nil {
 			return
 		}
-		want, err := oracle(data)
+		want, wantHeader, err := oracleWithHeader(data)
 		if err != nil {
-			t.Fatalf("net/http refuses what is taken here as %+v: %v", got, err)
+			t.Fatalf("net/http refuses what is accepted here as %+v: %v", got, err)
 		}
-		want.keeps = want.keeps && got.keeps // stricter is fine
-		if got != want {
+		if got.keeps && !want.keeps {
+			t.Fatalf("%q: the connection is kept here and closed by net/http", data)
+		}
+		if want.keeps = got.keeps; got != want {
 			t.Fatalf("%+v here, %+v by net/http", got, want)
+		}
+		for name := range header {
+			// net/http removes the fields that it has used, and sets Cache-Control for Pragma.
+			if _, has := wantHeader[name]; !has && slices.Contains([]string{"Transfer-Encoding", "Trailer", "Content-Length", "Connection"}, name) {
+				continue
+			}
+			if header.Get(name) != wantHeader.Get(name) {
+				t.Fatalf("%q: %s is %q here, %q by net/http", data, name, header.Get(name), wantHeader.Get(name))
+			}
+		}
+		for name := range wantHeader {
+			if _, has := header[name]; !has && (name != "Cache-Control" || header.Get("Pragma") == "") {
+				t.Fatalf("%q: only net/http has %s", data, name)
+			}
 		}
 	})
 }
