@@ -10,6 +10,7 @@
 // and "ungated" is Junctor as a mere pass-through: what is missing to it is the
 // price of the gates. Beside a built-in tool, "raw" is a bare net/http server that
 // decodes JSON-RPC with encoding/json, and "twin" is Junctor keeping no records.
+// "nethttp" is Junctor with --http-fast-path off, for the price of net/http.
 //
 // Machines are noisy, so figures are ratios within a round: Junctor is measured
 // between two readings of each yardstick, the rounds are repeated, the more so

@@ -109,8 +109,8 @@ type instance struct {
 	took     time.Duration // from before its start until it was ready
 }
 
-// startInstance starts Junctor or a twin on a data directory and waits until
-// ready says so; nil asks /readyz.
+// startInstance starts Junctor or a variant of it, by name, on a data directory and
+// waits until ready says so; nil asks /readyz.
 func (r *run) startInstance(ctx context.Context, name string, argv []string, data string, ready func(context.Context, endpoint) error) (*instance, error) {
 	addr, err := freeAddr(ctx)
 	if err != nil {
@@ -124,6 +124,9 @@ func (r *run) startInstance(ctx context.Context, name string, argv []string, dat
 		"JUNCTOR_RATE_BURST=1000000",
 		"JUNCTOR_EXPOSURE=all", // lists are measured whole
 	}, r.opt.Env...)
+	if name == NetHTTP {
+		env = append(env, "JUNCTOR_HTTP_FAST_PATH=off")
+	}
 	if ready == nil {
 		ready = askReady
 	}

@@ -21,6 +21,7 @@ const (
 	Ungated = "ungated" // Junctor without limits, argument checks and records
 	Raw     = "raw"     // net/http and encoding/json, beside a built-in tool
 	Twin    = "twin"    // Junctor without records: no journal, no copy of it, no history
+	NetHTTP = "nethttp" // Junctor with --http-fast-path off, and every gate on
 )
 
 // Ids of the servers that Junctor stands in front of; those at a URL are named
@@ -125,7 +126,7 @@ func (r *run) startCalls(ctx context.Context, points []Point) (s *stage, err err
 		add(p, map[string]endpoint{Raw: to[0]})
 	}
 	known := []server{{ID: eraLegacy, URL: at[0].url()}, {ID: eraModern, URL: at[1].url()}}
-	for name, argv := range map[string][]string{Ungated: r.opt.Ungated, Twin: r.opt.Twin} {
+	for name, argv := range map[string][]string{Ungated: r.opt.Ungated, Twin: r.opt.Twin, NetHTTP: r.opt.Junctor} {
 		if !needs(name) {
 			continue
 		}
