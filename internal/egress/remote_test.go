@@ -116,7 +116,7 @@ func TestRemotePlainHTTP(t *testing.T) {
 		"127.0.0.1:80": "", "[::1]:80": "", "10.0.0.1:80": "", "[fd00::1]:80": "", "[::ffff:127.0.0.1]:80": "",
 		"93.184.216.34:80": junctor.CodeDenied, "[2606:4700:4700::1111]:80": junctor.CodeDenied, "nonsense": junctor.CodeDenied,
 	} {
-		if got := junctor.CodeOf(controlPrivate("tcp", address, nil)); got != want {
+		if got := junctor.CodeOf(checkPrivateDial("tcp", address, nil)); got != want {
 			t.Errorf("%s: %q, want %q", address, got, want)
 		}
 	}

@@ -15,24 +15,24 @@ import (
 // destinations behind the proxy, for a client with a timeout or a size limit, for
 // destinations that c would refuse, and with Options.NoFastPath.
 func FastClient(c *http.Client, u *url.URL) (fast *httpfast.Client, ok bool) {
-	g, ours := c.Transport.(*guarded)
+	g, ours := c.Transport.(*guardedTransport)
 	if !ours || g.fast == nil || c.Timeout != 0 || g.maxBytes >= 0 || u.Scheme != "http" {
 		return nil, false
 	}
 	host := u.Hostname()
-	if g.judge.url(u, g.proxied) != nil || g.proxied && !g.judge.direct(host) {
-		return nil, false // c says what is wrong with it
+	if g.policy.checkURL(u, g.usesProxy) != nil || g.usesProxy && !g.policy.bypassesProxy(host) {
+		return nil, false // c gives the error
 	}
-	return g.fast.NewClient(c, u, net.JoinHostPort(host, port(u)))
+	return g.fast.NewClient(c, u, net.JoinHostPort(host, portOf(u)))
 }
 
 // newFastTransport makes the connections of the fast path for a guarded transport. It
 // dials through open, the same dial function that the transport has for plain HTTP.
-func newFastTransport(g *guarded, open dialFunc) *httpfast.Transport {
+func newFastTransport(g *guardedTransport, open dialFunc) *httpfast.Transport {
 	return httpfast.NewTransport(httpfast.TransportOptions{
 		Dial: httpfast.DialFunc(open),
 		Classify: func(ctx context.Context, host string, err error) error {
-			return g.refused(ctx, host, classify(ctx, host, err))
+			return g.logRefusal(ctx, host, classifyError(ctx, host, err))
 		},
 	})
 }

@@ -25,9 +25,9 @@ func prefixes(texts ...string) []netip.Prefix {
 	return out
 }
 
-func newJudge(allow ...string) *judge {
+func newJudge(allow ...string) *destinationPolicy {
 	p := prefixes(allow...)
-	return &judge{allow: p, guard: newGuard(p)}
+	return &destinationPolicy{allow: p, guardian: newGuardian(p)}
 }
 
 // insiders are addresses that are not out on the Internet, whatever they look
@@ -48,8 +48,8 @@ func networkOf(ip string) string {
 	return "tcp4"
 }
 
-func control(j *judge, ip string, port int) error {
-	return j.controlHTTPS(networkOf(ip), net.JoinHostPort(ip, fmt.Sprint(port)), nil)
+func control(j *destinationPolicy, ip string, port int) error {
+	return j.checkHTTPSDial(networkOf(ip), net.JoinHostPort(ip, fmt.Sprint(port)), nil)
 }
 
 func TestControlBlocksInsiders(t *testing.T) {
@@ -79,17 +79,17 @@ func TestControlPassesPublic(t *testing.T) {
 				t.Errorf("%s port %d: %v", ip, port, err)
 			}
 		}
-		err := j.controlHTTP(networkOf(ip), net.JoinHostPort(ip, "80"), nil)
+		err := j.checkHTTPDial(networkOf(ip), net.JoinHostPort(ip, "80"), nil)
 		if junctor.CodeOf(err) != junctor.CodeDenied || !strings.Contains(err.Error(), "use https") {
 			t.Errorf("plain http to %s: %v", ip, err)
 		}
 	}
 	for _, network := range []string{"udp4", "unix", "ip"} {
-		if err := j.controlHTTPS(network, "93.184.216.34:443", nil); junctor.CodeOf(err) != junctor.CodeDenied {
+		if err := j.checkHTTPSDial(network, "93.184.216.34:443", nil); junctor.CodeOf(err) != junctor.CodeDenied {
 			t.Errorf("%s: %v", network, err)
 		}
 	}
-	if err := j.controlHTTPS("tcp4", "nonsense", nil); junctor.CodeOf(err) != junctor.CodeDenied {
+	if err := j.checkHTTPSDial("tcp4", "nonsense", nil); junctor.CodeOf(err) != junctor.CodeDenied {
 		t.Errorf("nonsense: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func TestControlAllows(t *testing.T) {
 	t.Parallel()
 	j := newJudge("10.1.0.0/16", "127.0.0.0/8", "fd00::/8")
 	for _, ip := range []string{"10.1.2.3", "127.0.0.1", "fd00::1"} {
-		if err := j.controlHTTP(networkOf(ip), net.JoinHostPort(ip, "80"), nil); err != nil {
+		if err := j.checkHTTPDial(networkOf(ip), net.JoinHostPort(ip, "80"), nil); err != nil {
 			t.Errorf("%s: %v", ip, err)
 		}
 	}
@@ -179,10 +179,10 @@ func TestURLs(t *testing.T) {
 			t.Errorf("%s: %v", tt.url, err)
 			continue
 		}
-		if err := j.url(u, false); junctor.CodeOf(err) != tt.code {
+		if err := j.checkURL(u, false); junctor.CodeOf(err) != tt.code {
 			t.Errorf("%s: %v, want %q", tt.url, err, tt.code)
 		}
-		if err := j.url(u, true); junctor.CodeOf(err) != tt.proxied {
+		if err := j.checkURL(u, true); junctor.CodeOf(err) != tt.proxied {
 			t.Errorf("%s through a proxy: %v, want %q", tt.url, err, tt.proxied)
 		}
 	}
@@ -211,7 +211,7 @@ func FuzzURL(f *testing.F) {
 	j := newJudge("10.1.0.0/16")
 	f.Fuzz(func(t *testing.T, s string) {
 		u, err := url.Parse(s)
-		if err != nil || j.url(u, false) != nil {
+		if err != nil || j.checkURL(u, false) != nil {
 			return
 		}
 		if (u.Scheme != "http" && u.Scheme != "https") || u.User != nil {
