@@ -134,6 +134,9 @@ func RequestCorpus() []string {
 		post("Transfer-Encoding: chunked") + "2\r\nabc\r\n0\r\n\r\n" + next,
 		post("Transfer-Encoding: chunked") + "3\r\nabc\r\n0\r\nContent-Length: 9\r\n\r\n" + next,
 		post("Transfer-Encoding: chunked") + "3\r\nabc\r\n00\r\n" + next,
+		post("Transfer-Encoding: chunked") + "3\r\nabc\r\n0\r\n\n" + next,
+		post("Transfer-Encoding: chunked") + "3\r\nabc\r\n0\r\nX: y\n\r\n" + next,
+		post("Transfer-Encoding: chunked") + "0000000000000003\r\nabc\r\n0\r\n\r\n" + next,
 		post("Transfer-Encoding: chunked", "Trailer: X") + "0\r\nX: y\r\n\r\n" + next,
 		// fields that change other fields or the exchange
 		post("Content-Length: 3", "Pragma: no-cache") + "abc" + next,

@@ -191,10 +191,11 @@ func (c *framingConn) scanPart() bool {
 		if len(c.buf)-c.scanned < len(crlf) {
 			return false
 		}
-		if string(c.buf[c.scanned:c.scanned+len(crlf)]) != crlf {
-			return c.endAfterBuffered()
-		}
+		isEnd := string(c.buf[c.scanned:c.scanned+len(crlf)]) == crlf
 		c.scanned += len(crlf)
+		if !isEnd {
+			return c.endAfterScanned()
+		}
 		c.allowed, c.part = c.scanned, partChunkLine
 		return true
 	case partChunkLine, partTrailer:
@@ -225,7 +226,8 @@ func (c *framingConn) scanHead() bool {
 		i := bytes.IndexByte(c.buf[c.scanned:], '\n')
 		if i < 0 {
 			if len(c.buf)-c.headStart > c.maxHead+headSlack {
-				return c.endAfterBuffered()
+				c.scanned = len(c.buf) // all of it is this head, and net/http refuses it
+				return c.endAfterScanned()
 			}
 			return false
 		}
@@ -257,7 +259,7 @@ func (c *framingConn) scanHead() bool {
 func (c *framingConn) scanLine() bool {
 	i := bytes.IndexByte(c.buf[c.scanned:], '\n')
 	if i > maxChunkLine || i < 0 && len(c.buf)-c.scanned > maxChunkLine {
-		return c.endAfterBuffered()
+		return c.endAfterScanned()
 	}
 	if i < 0 {
 		return false
@@ -266,11 +268,11 @@ func (c *framingConn) scanLine() bool {
 	c.scanned += i + 1
 	c.allowed = c.scanned
 	if !whole {
-		return c.endAfterBuffered()
+		return c.endAfterScanned()
 	}
 	if c.part == partTrailer {
 		if c.trailerBytes += i; c.trailerBytes > c.maxHead {
-			return c.endAfterBuffered()
+			return c.endAfterScanned()
 		}
 		if len(line) == 0 {
 			c.part = partBetweenRequests
@@ -279,7 +281,7 @@ func (c *framingConn) scanLine() bool {
 	}
 	size, ok := parseChunkLength(line)
 	if !ok {
-		return c.endAfterBuffered()
+		return c.endAfterScanned()
 	}
 	if c.remaining, c.part = size, partChunk; size == 0 {
 		c.part = partTrailer
@@ -287,10 +289,13 @@ func (c *framingConn) scanLine() bool {
 	return true
 }
 
-// endAfterBuffered gives net/http the buffered bytes, which it refuses, and then the
-// end of the connection.
-func (c *framingConn) endAfterBuffered() bool {
-	c.allowed, c.ended = len(c.buf), true
+// endAfterScanned gives net/http the bytes up to the fault, and then the end of the
+// connection: net/http fails in the middle of the message. The bytes after the fault
+// must not follow, even if they are buffered. net/http could accept the fault, as it
+// accepts a bare LF after trailers, and would read them as a request that nobody has
+// checked.
+func (c *framingConn) endAfterScanned() bool {
+	c.allowed, c.ended = c.scanned, true
 	return true
 }
 

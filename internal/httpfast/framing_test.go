@@ -192,6 +192,28 @@ func TestFramingAsNetHTTP(t *testing.T) {
 	}
 }
 
+// TestNothingPassesUnchecked holds that no request reaches net/http unchecked behind a
+// body whose end the framing check does not find, even if all of it arrives at once and
+// net/http finds that end.
+func TestNothingPassesUnchecked(t *testing.T) {
+	p := newFramedPair(t)
+	ambiguous := "POST /ambiguous HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled
+	for name, body := range map[string]string{
+		"a bare line feed ends the trailers": "3\r\nabc\r\n0\r\n\n",
+		"a trailer ends with a line feed":    "3\r\nabc\r\n0\r\nX: y\n\r\n",
+		"a chunk length of 16 digits":        "0000000000000003\r\nabc\r\n0\r\n\r\n",
+		"a long extension":                   "3;" + strings.Repeat("x", 5000) + "\r\nabc\r\n0\r\n\r\n",
+		"a chunk that is too long":           "2\r\nabc\r\n0\r\n\r\n",
+	} {
+		asked, _ := converse(t, &p.log, p.ours, chunkedHead+body+ambiguous)
+		for _, request := range asked {
+			if strings.Contains(request, "/ambiguous") || strings.Contains(request, "/smuggled") {
+				t.Errorf("%s: asked %q", name, asked)
+			}
+		}
+	}
+}
+
 // TestFramingGenerated pairs lengths and codings of every kind.
 func TestFramingGenerated(t *testing.T) {
 	p := newFramedPair(t)

@@ -23,12 +23,12 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := &serverConn{ctx: t.Context(), template: http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}, buf: slices.Clone(b), w: len(b)}
-		for theirs := bufio.NewReader(bytes.NewReader(b)); ; {
+		theirs := bufio.NewReader(bytes.NewReader(b))
+		for first := true; ; first = false {
 			rest := slices.Clone(c.buf[c.r:c.w])
 			if c.parseHead() != headPlain {
 				return
 			}
-			checkBeginnings(t, rest[:c.head.size])
 			r, err := http.ReadRequest(theirs)
 			if err != nil {
 				t.Fatalf("net/http does not take %q: %v", rest, err)
@@ -37,7 +37,10 @@ func FuzzRequest(f *testing.F) {
 			if got, want := describeRequest(q), describeRequest(r); got != want {
 				t.Fatalf("%q\n%s\nby net/http\n%s", rest, got, want)
 			}
-			checkSharedHead(t, rest, q)
+			if first { // they are slow
+				checkBeginnings(t, rest[:c.head.size])
+				checkSharedHead(t, rest, q)
+			}
 			body, err := io.ReadAll(r.Body)
 			if q.ContentLength > int64(c.w-c.r) {
 				if err == nil { // a body of which the end is missing
