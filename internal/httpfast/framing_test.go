@@ -281,9 +281,9 @@ func TestAmbiguousIsRefusedInPieces(t *testing.T) {
 	}
 }
 
-// TestFramedListener holds the same for a server of net/http that has no fast path,
+// TestFramingListener holds the same for a server of net/http that has no fast path,
 // and that a connection that was taken over is left alone.
-func TestFramedListener(t *testing.T) {
+func TestFramingListener(t *testing.T) {
 	var log requestLog
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
