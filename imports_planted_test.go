@@ -36,14 +36,15 @@ func TestPlanted(t *testing.T) {
 			map[string]string{"": importing("time")},
 		},
 		{
-			"ground imports only package junctor, admission and its own subtree",
+			"ground imports only package junctor, admission and its own subtree, and egress imports httpfast",
 			map[string]string{
 				"internal/seal": importing(in + "audit"), "internal/wire": importing(in + "gateway"),
 				"internal/history": importing(in + "store"), "internal/backup": importing(in + "seal"),
+				"internal/httpfast": importing(in + "egress"), "internal/egress": importing(in + "telemetry"), "internal/limit": importing(in + "httpfast"),
 			},
 			map[string]string{
 				"internal/store/sqlite": importing(in+"store", in+"admission", module), "internal/store/storetest": importing(in + "guard"),
-				"internal/history": importing(module), "internal/admin": importing(in + "history"),
+				"internal/history": importing(module), "internal/admin": importing(in + "history"), "internal/egress": importing(in+"httpfast", module),
 			},
 		},
 		{
@@ -96,18 +97,20 @@ func TestPlanted(t *testing.T) {
 		{
 			"only egress makes HTTP clients and dials",
 			map[string]string{
-				"internal/a": "package x\nimport \"net/http\"\nvar c = &http.Client{}",
-				"internal/b": "package x\nimport h \"net/http\"\nfunc f() any { return new(h.Transport) }",
-				"internal/c": "package x\nimport \"net\"\nvar d = net.Dial",
-				"internal/d": "package x\nimport \"net\"\nfunc f() { var d net.Dialer; _ = d }",
-				"internal/e": "package x\nimport \"net/http\"\ntype t struct { c http.Client }",
-				"internal/f": "package x\nimport \"net/http\"\nvar c = http.DefaultClient",
-				"internal/g": "package x\nimport \"crypto/tls\"\nvar d = tls.Dial",
+				"internal/a":        "package x\nimport \"net/http\"\nvar c = &http.Client{}",
+				"internal/b":        "package x\nimport h \"net/http\"\nfunc f() any { return new(h.Transport) }",
+				"internal/c":        "package x\nimport \"net\"\nvar d = net.Dial",
+				"internal/d":        "package x\nimport \"net\"\nfunc f() { var d net.Dialer; _ = d }",
+				"internal/e":        "package x\nimport \"net/http\"\ntype t struct { c http.Client }",
+				"internal/f":        "package x\nimport \"net/http\"\nvar c = http.DefaultClient",
+				"internal/g":        "package x\nimport \"crypto/tls\"\nvar d = tls.Dial",
+				"internal/httpfast": "package x\nimport \"net\"\nvar d = &net.Dialer{}",
 			},
 			map[string]string{
-				"internal/egress": "package x\nimport \"net/http\"\nvar c = &http.Client{}",
-				"internal/bench":  "package x\nimport \"net\"\nvar d = net.Dial",
-				"internal/cli":    "package x\nimport \"net/http\"\nfunc f(c *http.Client) {}\nvar s = &http.Server{}",
+				"internal/egress":   "package x\nimport \"net/http\"\nvar c = &http.Client{}",
+				"internal/bench":    "package x\nimport \"net\"\nvar d = net.Dial",
+				"internal/httpfast": "package x\nimport (\"context\"; \"net\")\ntype dial func(context.Context, string, string) (net.Conn, error)",
+				"internal/cli":      "package x\nimport \"net/http\"\nfunc f(c *http.Client) {}\nvar s = &http.Server{}",
 			},
 		},
 		{

@@ -175,7 +175,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{Version: a.version, GoVersion: runtime.Version()})
 	a.bytes, a.anonymous = a.newByteBudget(), a.newAnonymousBudget()
-	if a.egress, err = egress.New(egress.Options{Allow: a.cfg.EgressAllow, Proxy: a.cfg.EgressProxy, Logger: a.log}); err != nil {
+	if a.egress, err = egress.New(egress.Options{Allow: a.cfg.EgressAllow, Proxy: a.cfg.EgressProxy, Logger: a.log, NoFastPath: !a.cfg.HTTPFastPath}); err != nil {
 		return err
 	}
 	if err := a.openJournal(ctx); err != nil {

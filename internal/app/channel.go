@@ -11,7 +11,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/entrance"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
@@ -108,7 +108,7 @@ func (p *peers) openChannel(w http.ResponseWriter, r *http.Request) {
 		_ = conn.Close()
 		return
 	}
-	entrance.EndHTTP(conn)
+	httpfast.SwitchProtocol(conn)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), proveTime)
 	defer cancel()
 	_ = conn.SetDeadline(time.Now().Add(proveTime))

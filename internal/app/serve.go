@@ -15,8 +15,8 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/egress"
-	"github.com/junctor-mcp/junctor/internal/entrance"
 	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
@@ -227,13 +227,14 @@ type server interface {
 // tlsServer serves with the certificate of its TLSConfig.
 type tlsServer struct{ *http.Server }
 
-func (s tlsServer) Serve(l net.Listener) error { return entrance.ServeTLS(s.Server, l) }
+func (s tlsServer) Serve(l net.Listener) error { return httpfast.ServeTLS(s.Server, l) }
 
-// framedServer serves without TLS and without an entrance.
+// framedServer serves with net/http alone: requests with an ambiguous length are
+// refused, and nothing else is read before it.
 type framedServer struct{ *http.Server }
 
 func (s framedServer) Serve(l net.Listener) error {
-	return s.Server.Serve(entrance.FramedListener(l, s.MaxHeaderBytes))
+	return s.Server.Serve(httpfast.NewFramingListener(l, s.MaxHeaderBytes))
 }
 
 // stop lets a server's requests come to their end, for a while. Connections on
@@ -286,7 +287,15 @@ func (a *App) publicServer(h http.Handler) server {
 		s.TLSConfig = a.cert.config()
 		return tlsServer{s}
 	}
-	return entrance.New(s, a.log)
+	if !a.cfg.HTTPFastPath {
+		return framedServer{s}
+	}
+	return httpfast.NewServer(s, httpfast.ServerEvents{
+		OnAcceptError: func(err error) {
+			a.log.Warn("a connection could not be taken; trying again", telemetry.Err(err))
+		},
+		OnHandlerPanic: func(value any) { a.log.Error("a handler panicked", telemetry.Panic(value)) },
+	})
 }
 
 // localServer serves the operator's socket.

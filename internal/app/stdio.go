@@ -10,7 +10,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/egress"
-	"github.com/junctor-mcp/junctor/internal/entrance"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 )
 
 // upgradeStdio is the protocol that the socket is switched to for stdio: bytes
@@ -69,7 +69,7 @@ func (a *App) relay(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	entrance.EndHTTP(conn)
+	httpfast.SwitchProtocol(conn)
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+upgradeStdio+"\r\n\r\n"); err != nil {
 		return
 	}

@@ -131,6 +131,9 @@ func (r *benchRun) startInstance(ctx context.Context, name string, argv []string
 		"JUNCTOR_RATE_BURST=1000000",
 		"JUNCTOR_EXPOSURE=all", // complete lists are measured
 	}, r.options.Env...)
+	if name == NetHTTP {
+		env = append(env, "JUNCTOR_HTTP_FAST_PATH=off")
+	}
 	if ready == nil {
 		ready = askReady
 	}

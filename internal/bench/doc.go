@@ -16,6 +16,7 @@
 //   - ungated: Junctor as a mere pass-through. The difference is the price of the checks.
 //   - raw, for a built-in tool: a bare net/http server that decodes JSON-RPC with encoding/json.
 //   - twin, for a built-in tool: Junctor without records.
+//   - nethttp: Junctor with --http-fast-path off. The difference is the price of net/http.
 //
 // Machines are noisy, so the results are ratios within a round. Junctor is
 // measured between two readings of each yardstick, and rounds are repeated, more

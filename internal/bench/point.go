@@ -61,6 +61,8 @@ func (p Point) yardsticks() []string {
 		return []string{Raw, Twin}
 	case p.Via == viaList:
 		return []string{Direct}
+	case slices.ContainsFunc(p.goals, func(g Goal) bool { return g.Against == NetHTTP }):
+		return []string{NetHTTP}
 	case slices.ContainsFunc(p.goals, func(g Goal) bool { return g.Against == Ungated }):
 		return []string{Rev, Direct, Ungated}
 	}
@@ -101,6 +103,10 @@ func listPoints(small, large int) []Point {
 		call(viaBuiltin, "builtin ", v, 200, "200B", 32,
 			Goal{Measure: CPU, Against: Raw, AtMost: 2.5, Fails: 5},
 			Goal{Measure: Throughput, Against: Twin, AtLeast: 0.8, Fails: 0.6})
+	}
+	// The fast path is a second HTTP parser, and has to be worth it.
+	for _, v := range both {
+		call(viaHTTP, "fastpath ", v, 200, "200B", 32, Goal{Measure: CPU, Against: NetHTTP, AtMost: 0.9, Fails: 1.05})
 	}
 	for _, tools := range []int{small, large} {
 		for _, v := range both {

@@ -21,7 +21,7 @@ func asTests() bench.Options {
 	return bench.Options{
 		Junctor: []string{os.Args[0], "play", "up"}, Child: []string{os.Args[0], "play", "bench-child"},
 		Rounds: 1, Starts: 1, Tries: 1, Duration: 100 * time.Millisecond, Few: 10, Many: 20,
-		Only: []string{"ready", "call 200B C=1 legacy", "call 64KiB C=8 modern", "stdio 200B C=64", "builtin 200B C=32 legacy", "list 20", "start 20", "change"},
+		Only: []string{"ready", "call 200B C=1 legacy", "call 64KiB C=8 modern", "stdio 200B C=64", "builtin 200B C=32 legacy", "fastpath 200B C=32 modern", "list 20", "start 20", "change"},
 	}
 }
 
@@ -37,12 +37,13 @@ func TestRun(t *testing.T) {
 		t.Errorf("answers: %+v", a)
 	}
 	targets := map[string][]string{
-		"call 200B C=1 legacy":     {bench.Junctor, bench.Direct, bench.Rev},
-		"call 64KiB C=8 modern":    {bench.Junctor, bench.Ungated, bench.Direct, bench.Rev},
-		"stdio 200B C=64 legacy":   {bench.Junctor, bench.Direct, bench.Rev},
-		"builtin 200B C=32 legacy": {bench.Junctor, bench.Twin, bench.Raw},
-		"list 20 legacy":           {bench.Junctor, bench.Direct},
-		"list 20 modern":           {bench.Junctor, bench.Direct},
+		"call 200B C=1 legacy":      {bench.Junctor, bench.Direct, bench.Rev},
+		"call 64KiB C=8 modern":     {bench.Junctor, bench.Ungated, bench.Direct, bench.Rev},
+		"stdio 200B C=64 legacy":    {bench.Junctor, bench.Direct, bench.Rev},
+		"builtin 200B C=32 legacy":  {bench.Junctor, bench.Twin, bench.Raw},
+		"fastpath 200B C=32 modern": {bench.Junctor, bench.NetHTTP},
+		"list 20 legacy":            {bench.Junctor, bench.Direct},
+		"list 20 modern":            {bench.Junctor, bench.Direct},
 	}
 	if len(r.Points) != len(targets) {
 		t.Errorf("%d points, want %d", len(r.Points), len(targets))
@@ -96,7 +97,7 @@ func checkLines(t *testing.T, r *bench.Report) {
 	want := []string{
 		"ready, fresh data directory: ms", "ready, existing data directory: ms", "ready, raw (the same program): ms",
 		"call 64KiB C=8 modern: calls/s of rev", "call 64KiB C=8 modern: calls/s of ungated", "call 200B C=1 legacy: added p50 of rev",
-		"builtin 200B C=32 legacy: CPU/call of raw", "builtin 200B C=32 legacy: calls/s of twin", "list 20 legacy: p50 of direct",
+		"builtin 200B C=32 legacy: CPU/call of raw", "builtin 200B C=32 legacy: calls/s of twin", "fastpath 200B C=32 modern: CPU/call of nethttp", "list 20 legacy: p50 of direct",
 		"first list after a change, 20 tools: ms", "start to the whole list, 20 tools: ms",
 		"start to the whole list, 20 tools, one of 10 servers gone: ms", "start to the whole list, 20 tools, one of 10 servers silent: ms",
 		"children for 64 clients: processes", "answers: wrong, crossed or failed",

@@ -21,6 +21,7 @@ const (
 	Ungated = "ungated" // Junctor without limits, argument checks and records
 	Raw     = "raw"     // net/http and encoding/json, for a built-in tool
 	Twin    = "twin"    // Junctor without records: no journal, no copy of it, no history
+	NetHTTP = "nethttp" // Junctor with --http-fast-path off, and all checks enabled
 )
 
 // commandServer is the id of the stdio server behind Junctor. The servers at a
@@ -136,7 +137,7 @@ func (r *benchRun) startCalls(ctx context.Context, points []Point) (s *testStage
 	}
 	known := []serverSpec{{ID: eraLegacy, URL: at[0].buildURL()}, {ID: eraModern, URL: at[1].buildURL()}}
 	// The variants of Junctor have the same servers and their own data directories.
-	for name, argv := range map[string][]string{Ungated: r.options.Ungated, Twin: r.options.Twin} {
+	for name, argv := range map[string][]string{Ungated: r.options.Ungated, Twin: r.options.Twin, NetHTTP: r.options.Junctor} {
 		if !needs(name) {
 			continue
 		}

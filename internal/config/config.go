@@ -55,6 +55,7 @@ type Config struct {
 	ReservedIDDays int // the id of a removed server is kept for its owner and admins; 0: not at all
 	EgressAllow    []netip.Prefix
 	EgressProxy    *url.URL // nil: none
+	HTTPFastPath   bool     // false: net/http alone reads and sends plain HTTP
 	LogLevel       string
 	LogFormat      string
 	OTelEndpoint   string // "" is no tracing

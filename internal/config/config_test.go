@@ -135,6 +135,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"reserved-id-days":         {text: "7", yaml: "7"},
 		"egress-allow":             {text: "10.0.0.0/8,fd00::/8", yaml: `["10.0.0.0/8", "fd00::/8"]`},
 		"egress-proxy":             {text: "http://user:hunter2@proxy:3128", shown: "http://***@proxy:3128"},
+		"http-fast-path":           {text: "off"},
 		"log-level":                {text: "warn"},
 		"log-format":               {text: "json"},
 		"otel-endpoint":            {text: "http://127.0.0.1:4318"},

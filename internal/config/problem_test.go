@@ -127,6 +127,7 @@ func TestValueProblems(t *testing.T) {
 		"reserved-id-days":         {"must be a whole number", []string{"", "-1", "3651", "x"}},
 		"egress-allow":             {"has", []string{"x", "169.254.0.0/16", "169.254.169.254", "fe80::/10", "224.0.0.0/4", "::ffff:10.0.0.0/104"}},
 		"egress-proxy":             {"must be", []string{"", "proxy:3128", "ftp://proxy", "http://", "http://proxy/path", "http://proxy:x"}},
+		"http-fast-path":           {"must be one of", []string{"", "true", "ON"}},
 		"log-level":                {"must be one of", []string{"", "loud", "INFO"}},
 		"log-format":               {"must be one of", []string{"", "xml"}},
 		"otel-endpoint":            {"must be", []string{"", "127.0.0.1:4318", "grpc://x", "http://u:p@x", "http://x?key=1"}},

@@ -282,6 +282,21 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return showURL(c.EgressProxy) },
 		},
 		{
+			Name: "http-fast-path", Kind: KindText, Default: "on", Choices: []string{"on", "off"},
+			Help: "on parses plain POST requests and the responses of plain http servers without net/http, which costs less CPU; off leaves both to net/http",
+			set: func(c *Config, s string) error {
+				value, err := oneOf([]string{"on", "off"})(s)
+				c.HTTPFastPath = value == "on"
+				return err
+			},
+			show: func(c *Config) string {
+				if c.HTTPFastPath {
+					return "on"
+				}
+				return "off"
+			},
+		},
+		{
 			Name: "log-level", Kind: KindText, Default: "info", Choices: []string{"debug", "info", "warn", "error"},
 			Help: "least level to log: debug, info, warn or error",
 			set: func(c *Config, s string) (err error) {

@@ -71,7 +71,7 @@ func loopback() Options { return Options{Allow: prefixes("127.0.0.1/32")} }
 func (b *bundle) trust(srv *httptest.Server) {
 	pool := x509.NewCertPool()
 	pool.AddCert(srv.Certificate())
-	b.Transport.(*guarded).https.TLSClientConfig = &tls.Config{RootCAs: pool}
+	b.Transport.(*guardedTransport).httpsTransport.TLSClientConfig = &tls.Config{RootCAs: pool}
 }
 
 func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
@@ -122,8 +122,8 @@ func TestGet(t *testing.T) {
 	if c.Timeout != 30*time.Second {
 		t.Errorf("timeout %v", c.Timeout)
 	}
-	g := c.Transport.(*guarded)
-	if g.http.Proxy != nil || g.https.Proxy != nil {
+	g := c.Transport.(*guardedTransport)
+	if g.httpTransport.Proxy != nil || g.httpsTransport.Proxy != nil {
 		t.Error("a proxy might be taken from the environment")
 	}
 }
@@ -369,7 +369,7 @@ func TestSizes(t *testing.T) {
 
 func TestTooLargeStays(t *testing.T) {
 	t.Parallel()
-	b := &cappedBody{body: io.NopCloser(strings.NewReader("0123456789")), ctx: t.Context(), left: 4, limit: 4}
+	b := &cappedBody{body: io.NopCloser(strings.NewReader("0123456789")), ctx: t.Context(), remaining: 4, limit: 4}
 	p := make([]byte, 8)
 	n, err := b.Read(p)
 	if n != 4 || junctor.CodeOf(err) != junctor.CodeTooLarge {

@@ -1,9 +1,16 @@
-// Package egress is the only way out: it makes every HTTP client and every
-// dial. It is ground: backends, intake and telemetry get their clients from
-// here through app, and the cli its way to a running instance. What strangers
-// may name goes through Client, which judges each address at the moment it is
-// dialled; what the operator named goes through Remote and Local. Calls to plain
-// http servers go over a Line: connections of our own, under a client's rules.
+// Package egress opens every outgoing connection: it makes all HTTP clients and dials
+// (imports_test.go holds that). It is ground and imports only httpfast, to which it
+// gives a dial function. Backends, intake and telemetry get their clients through app;
+// the cli reaches a running instance with Local and Remote.
+//
+// Destinations that users or servers name go through Egress.Client, which judges each
+// address at the moment it is dialled, because a name can resolve to another address
+// each time. Destinations that the operator names go through Remote, Local, DialNamed
+// and NewReplicaClient. FastClient gives the HTTP fast path for plain http servers,
+// under the rules of a client.
+//
+// Reading order: egress.go, destination_policy.go, guarded_transport.go, redirect.go,
+// errors.go, fast_client.go; then remote.go, replica.go and unix_socket.go.
 package egress
 
 import (
@@ -24,28 +31,30 @@ const (
 	defaultTimeout  = 30 * time.Second
 	defaultMaxBytes = 10 << 20
 
-	dialTimeout  = 5 * time.Second
-	tlsTimeout   = 10 * time.Second
-	idleTimeout  = 90 * time.Second
-	maxHeader    = 64 << 10
-	maxRedirects = 3
+	dialTimeout     = 5 * time.Second
+	tlsTimeout      = 10 * time.Second
+	idleTimeout     = 90 * time.Second
+	maxResponseHead = 64 << 10
+	maxRedirects    = 3
 )
 
-// Options are what the operator allows.
+// Options is what the operator allows.
 type Options struct {
-	Allow  []netip.Prefix // private ranges that may be dialled, also with plain http
-	Proxy  *url.URL       // everything but Allow goes through it; nil is none. The environment's is never taken.
-	Logger *slog.Logger   // told which addresses were refused, since callers are not
+	Allow  []netip.Prefix // private ranges that may be dialled, with plain http too
+	Proxy  *url.URL       // for everything but Allow; nil: none. The environment's proxy is never used.
+	Logger *slog.Logger   // gets the refused addresses, which callers must not see
+	// NoFastPath makes net/http carry all requests: FastClient returns no client.
+	NoFastPath bool
 }
 
-// Egress makes clients under one set of rules.
+// Egress makes clients under one set of options. It is safe for use by many goroutines.
 type Egress struct {
-	opt      Options
-	resolver *net.Resolver // nil is the system's
-	dials    atomic.Uint64
+	options   Options
+	resolver  *net.Resolver // nil: that of the system
+	dialCount atomic.Uint64
 }
 
-// New checks the options.
+// New checks the options. A range or proxy that is not valid is CodeInvalid.
 func New(opt Options) (*Egress, error) {
 	if opt.Logger == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "egress needs a logger")
@@ -59,29 +68,30 @@ func New(opt Options) (*Egress, error) {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "egress-proxy must be the URL of an http, https or socks5 proxy")
 	}
 	opt.Allow = slices.Clone(opt.Allow)
-	return &Egress{opt: opt}, nil
+	return &Egress{options: opt}, nil
 }
 
-// ClientOptions are what one use needs beyond the rules.
+// ClientOptions is what one use of a client needs beside the operator's options.
 type ClientOptions struct {
-	Timeout  time.Duration  // of a whole exchange, body included; 0 is 30 s, less than 0 is none (streams)
-	MaxBytes int64          // of an answer's body, after decompression; 0 is 10 MiB, less than 0 is no cap (streams)
-	Allow    []netip.Prefix // ranges allowed beside the operator's, for a server that the operator put there
+	Timeout  time.Duration  // of a whole exchange with its body; 0: 30 s; negative: none (streams)
+	MaxBytes int64          // of a decompressed response body; 0: 10 MiB; negative: no limit (streams)
+	Allow    []netip.Prefix // beside the operator's, for a server that the operator put there
 }
 
-// Client makes a client for addresses that others name. It takes https, and
-// http only to allowed ranges; it dials public addresses and allowed ranges; it
-// follows three redirects, judging each, and leaves credentials behind when the
-// origin changes. Its errors are *junctor.Error inside the *url.Error:
+// Client makes a client for destinations that users or servers name. It accepts https,
+// and plain http to allowed ranges only. It dials public addresses and allowed ranges.
+// It follows up to three redirects, judges each, and drops credentials when the origin
+// changes. Its errors are *junctor.Error inside the *url.Error:
 //
 //   - CodeDenied: the address, scheme or redirect is not allowed; nothing was sent there
 //   - CodeUnreachable: no connection; nothing was sent
 //   - CodeTimeout, CodeCanceled: as the context or Timeout says
 //   - CodeTooLarge: more than MaxBytes, or headers above 64 KiB
-//   - CodeUpstream: the other side broke off or made no sense
+//   - CodeUpstream: the server closed the connection early, or its response is not HTTP
 //
-// No message holds an address that a name was resolved to. Each client has
-// connections of its own: keep it, and call CloseIdleConnections at its end.
+// No error message contains the address that a name resolved to. Each client has its
+// own connections: keep the client, and call CloseIdleConnections when it is not needed
+// any more.
 func (e *Egress) Client(opt ClientOptions) *http.Client {
 	if opt.Timeout == 0 {
 		opt.Timeout = defaultTimeout
@@ -89,55 +99,57 @@ func (e *Egress) Client(opt ClientOptions) *http.Client {
 	if opt.MaxBytes == 0 {
 		opt.MaxBytes = defaultMaxBytes
 	}
-	allow := slices.Concat(e.opt.Allow, opt.Allow)
-	j := &judge{allow: allow, guard: newGuard(allow)}
-	// Two dialers, since one is not told for which scheme it dials.
-	secure, open := e.dialer(j.controlHTTPS), e.dialer(j.controlHTTP)
-	return &http.Client{
-		Timeout:       max(opt.Timeout, 0),
-		CheckRedirect: checkRedirect,
-		Transport: &guarded{
-			judge:    j,
-			proxied:  e.opt.Proxy != nil,
-			maxBytes: opt.MaxBytes,
-			log:      e.opt.Logger,
-			https:    e.transport(j, secure),
-			http:     e.transport(j, open),
-			lines:    pools{dial: open},
-		},
+	allow := slices.Concat(e.options.Allow, opt.Allow)
+	policy := &destinationPolicy{allow: allow, guardian: newGuardian(allow)}
+	// Two dial functions, because a dialer does not know the scheme it dials for.
+	secure, open := e.newDialer(policy.checkHTTPSDial), e.newDialer(policy.checkHTTPDial)
+	g := &guardedTransport{
+		policy:         policy,
+		usesProxy:      e.options.Proxy != nil,
+		maxBytes:       opt.MaxBytes,
+		log:            e.options.Logger,
+		httpsTransport: e.newGuardedTransport(policy, secure),
+		httpTransport:  e.newGuardedTransport(policy, open),
 	}
+	if !e.options.NoFastPath {
+		g.fast = newFastTransport(g, open)
+	}
+	return &http.Client{Timeout: max(opt.Timeout, 0), CheckRedirect: checkRedirect, Transport: g}
 }
 
-// dialer dials what control allows, and counts it.
-func (e *Egress) dialer(control controlFunc) dialFunc {
+// newDialer returns a dial function that asks control for each address, after the name
+// was resolved, and counts the dials. A nil control allows everything.
+func (e *Egress) newDialer(control controlFunc) dialFunc {
 	d := &net.Dialer{Timeout: dialTimeout, Control: control, Resolver: e.resolver}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		e.dials.Add(1)
+		e.dialCount.Add(1)
 		return d.DialContext(ctx, network, address)
 	}
 }
 
-// Dials is how often a connection was begun by any client.
-func (e *Egress) Dials() uint64 { return e.dials.Load() }
+// Dials returns how many connections all clients have begun to open.
+func (e *Egress) Dials() uint64 { return e.dialCount.Load() }
 
-func (e *Egress) transport(j *judge, direct dialFunc) *http.Transport {
-	t := newTransport(direct)
-	if p := e.opt.Proxy; p != nil {
+// newGuardedTransport makes a transport that dials with direct, or through the
+// operator's proxy for everything that the policy does not exempt from it.
+func (e *Egress) newGuardedTransport(policy *destinationPolicy, direct dialFunc) *http.Transport {
+	t := newBaseTransport(direct)
+	if p := e.options.Proxy; p != nil {
 		t.Proxy = func(r *http.Request) (*url.URL, error) {
-			if j.direct(r.URL.Hostname()) {
+			if policy.bypassesProxy(r.URL.Hostname()) {
 				return nil, nil
 			}
 			return p, nil
 		}
-		t.OnProxyConnectResponse = proxyAnswer
-		t.DialContext = dialProxyOr(p, e.dialer(nil), direct)
+		t.OnProxyConnectResponse = checkProxyResponse
+		t.DialContext = dialProxyOr(p, e.newDialer(nil), direct)
 	}
 	return t
 }
 
-// newTransport is a transport as all clients here have it, with nothing taken
-// from the environment.
-func newTransport(dial dialFunc) *http.Transport {
+// newBaseTransport makes a transport with the limits that all clients share. It takes
+// no proxy from the environment.
+func newBaseTransport(dial dialFunc) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil,
 		DialContext:            dial,
@@ -146,7 +158,7 @@ func newTransport(dial dialFunc) *http.Transport {
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConns:           256,
 		MaxIdleConnsPerHost:    64,
-		MaxResponseHeaderBytes: maxHeader,
+		MaxResponseHeaderBytes: maxResponseHead,
 		ExpectContinueTimeout:  time.Second,
 	}
 }

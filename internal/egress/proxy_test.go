@@ -116,7 +116,7 @@ func TestProxyDialJudgesTheRest(t *testing.T) {
 	t.Parallel()
 	near := serve(t, func(http.ResponseWriter, *http.Request) {})
 	address := near.Listener.Addr().String()
-	strict := &net.Dialer{Control: newJudge().controlHTTPS}
+	strict := &net.Dialer{Control: newJudge().checkHTTPSDial}
 	for proxy, want := range map[string]junctor.Code{"http://" + address: "", "http://127.0.0.1:9": junctor.CodeDenied} {
 		conn, err := dialProxyOr(mustURL(t, proxy), (&net.Dialer{}).DialContext, strict.DialContext)(t.Context(), "tcp", address)
 		if junctor.CodeOf(err) != want {

@@ -6,7 +6,7 @@
 //   - guard judges an operation and calls Server.Do by way of catalog.
 //   - app makes Servers from stored definitions, gives them credentials (Options.Header,
 //     Options.Login) and shows their State.
-//   - egress makes the HTTP clients and the direct connections (egress.Line); proc
+//   - egress makes the HTTP clients and the direct connections (httpfast.Client); proc
 //     starts the processes of commands; wire reads and writes JSON-RPC messages.
 //
 // # How a call runs

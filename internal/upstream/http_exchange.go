@@ -12,7 +12,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
@@ -45,7 +45,7 @@ type httpExchange struct {
 	call       pendingCall // its entry in the link's pending calls
 	openBuffer [96]byte    // memory for the beginning of the request
 
-	lineReply egress.Reply // the answer, if a line is used
+	lineReply httpfast.Response // the answer, if a line is used
 	// ctx ends with the exchange or the link. boundContext makes it, and release ends it.
 	ctx     context.Context
 	release func()
@@ -88,12 +88,12 @@ func (x *httpExchange) postParts(ctx context.Context, method string, params []by
 	if err != nil {
 		return httpReply{}, err
 	}
-	var few [2]egress.Field
+	var few [2]httpfast.HeaderField
 	if err := x.link.line.Post(ctx, &x.lineReply, head, x.link.appendFields(few[:0], method, params), parts...); err != nil {
 		return httpReply{}, err
 	}
-	if x.lineReply.Redirects() {
-		resp, err := x.lineReply.Follow(x.boundContext(ctx), x.link.requestHeader(method, params), bytes.Join(parts, nil)) //nolint:bodyclose // the reader of the reply closes it
+	if x.lineReply.IsRedirect() {
+		resp, err := x.lineReply.FollowRedirect(x.boundContext(ctx), x.link.requestHeader(method, params), bytes.Join(parts, nil)) //nolint:bodyclose // the reader of the reply closes it
 		if err != nil {
 			return httpReply{}, transportError(ctx, err)
 		}
@@ -114,7 +114,7 @@ func (x *httpExchange) boundContext(ctx context.Context) context.Context {
 }
 
 // Break aborts the exchange from another goroutine: the link is being closed.
-func (x *httpExchange) Break() { x.lineReply.Break() }
+func (x *httpExchange) Break() { x.lineReply.Abort() }
 
 // closeExchange releases the connection and the context.
 func (x *httpExchange) closeExchange() {
@@ -176,7 +176,7 @@ func (x *httpExchange) readResult(ctx context.Context, resp httpReply) ([]byte, 
 // rejectMisplaced gives the error of an answer to another request. It also closes the
 // connection: the next response on it may be an answer to nothing as well.
 func (x *httpExchange) rejectMisplaced() error {
-	x.lineReply.Break()
+	x.lineReply.Abort()
 	if x.conn != nil {
 		_ = x.conn.Close()
 	}
@@ -419,7 +419,7 @@ func keepEventData(r *wire.EventReader, data []byte) []byte {
 // reused. It closes the stream if that takes long.
 func (x *httpExchange) drainStream(body io.ReadCloser) {
 	if body == io.ReadCloser(&x.lineReply) {
-		x.lineReply.Leave()
+		x.lineReply.Release()
 		return
 	}
 	release := x.release

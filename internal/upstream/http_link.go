@@ -11,6 +11,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
@@ -46,7 +47,7 @@ type httpLink struct {
 }
 
 // newHTTPLink makes a link without any traffic: the handshake has happened or follows. It
-// uses a direct connection (egress.Line) where one is possible, and otherwise the HTTP
+// uses a direct connection (httpfast.Client) where one is possible, and otherwise the HTTP
 // client.
 func newHTTPLink(o *Options, g handshakeInfo, op linkSettings, mirrors func(string) []wire.ParamHeader) *httpLink {
 	l := &httpLink{handshakeInfo: g, opts: o, paramHeaders: mirrors, linkHeaders: linkHeaders{tokenNumber: op.tokenNumber}, streamReady: make(chan struct{})}
@@ -54,7 +55,7 @@ func newHTTPLink(o *Options, g handshakeInfo, op linkSettings, mirrors func(stri
 	if g.version != "" {
 		h[wire.HeaderProtocolVersion] = []string{g.version}
 	}
-	l.line, _ = egress.LineTo(o.Stream, o.URL)
+	l.line, _ = egress.FastClient(o.Stream, o.URL)
 	l.setHeader(h)
 	l.pending.onAmbiguous = op.onAmbiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -98,52 +99,52 @@ func (l *httpLink) requestHeader(method string, params []byte) http.Header {
 
 // appendFields appends the header fields of one POST beyond those of the link: the trace,
 // and for modern servers the method and name of the request.
-func (l *httpLink) appendFields(dst []egress.Field, method string, params []byte) []egress.Field {
+func (l *httpLink) appendFields(dst []httpfast.HeaderField, method string, params []byte) []httpfast.HeaderField {
 	if l.opts.Traced {
 		dst = appendTrace(dst, params)
 	}
 	if !l.modernEra {
 		return dst
 	}
-	dst = append(dst, egress.Field{Name: wire.HeaderMethod, Value: method})
+	dst = append(dst, httpfast.HeaderField{Name: wire.HeaderMethod, Value: method})
 	switch method {
 	case wire.MethodToolsCall, wire.MethodPromptsGet:
 		name, _ := wire.String(wire.Get(params, "name"))
-		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(name)})
+		dst = append(dst, httpfast.HeaderField{Name: wire.HeaderName, Value: wire.EncodeHeader(name)})
 		if method == wire.MethodToolsCall && l.paramHeaders != nil {
 			dst = appendMirrors(dst, l.paramHeaders(name), params)
 		}
 	case wire.MethodTasksGet, wire.MethodTasksUpdate, wire.MethodTasksCancel:
 		id, _ := wire.String(wire.Get(params, "taskId"))
-		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(id)})
+		dst = append(dst, httpfast.HeaderField{Name: wire.HeaderName, Value: wire.EncodeHeader(id)})
 	case wire.MethodResourcesRead:
 		uri, _ := wire.String(wire.Get(params, "uri"))
-		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(uri)})
+		dst = append(dst, httpfast.HeaderField{Name: wire.HeaderName, Value: wire.EncodeHeader(uri)})
 	}
 	return dst
 }
 
 // appendTrace appends the trace of a call, for servers that read it from headers alone.
-func appendTrace(dst []egress.Field, params []byte) []egress.Field {
+func appendTrace(dst []httpfast.HeaderField, params []byte) []httpfast.HeaderField {
 	meta := wire.Get(params, "_meta")
 	for _, f := range [...]struct{ key, name string }{{wire.MetaTraceparent, "Traceparent"}, {wire.MetaTracestate, "Tracestate"}} {
 		value, _ := wire.String(wire.Get(meta, f.key))
 		if value != "" && wire.EncodeHeader(value) == value { // leave out values that a header cannot hold
-			dst = append(dst, egress.Field{Name: f.name, Value: value})
+			dst = append(dst, httpfast.HeaderField{Name: f.name, Value: value})
 		}
 	}
 	return dst
 }
 
 // appendMirrors appends the arguments that a tool wants in headers, too.
-func appendMirrors(dst []egress.Field, mirrors []wire.ParamHeader, params []byte) []egress.Field {
+func appendMirrors(dst []httpfast.HeaderField, mirrors []wire.ParamHeader, params []byte) []httpfast.HeaderField {
 	if len(mirrors) == 0 {
 		return dst
 	}
 	h := http.Header{}
 	wire.SetParamHeaders(h, mirrors, wire.Get(params, "arguments"))
 	for name, values := range h {
-		dst = append(dst, egress.Field{Name: name, Value: values[0]})
+		dst = append(dst, httpfast.HeaderField{Name: name, Value: values[0]})
 	}
 	return dst
 }

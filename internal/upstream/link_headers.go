@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/httpfast"
 )
 
 // Login is what the calls of a logged-in caller carry.
@@ -24,7 +24,7 @@ type Login struct {
 // linkHeaders holds the headers that all requests of a link have. They change when the
 // token among them is renewed.
 type linkHeaders struct {
-	line    *egress.Line // nil if only an HTTP client leads to the server
+	line    *httpfast.Client // nil if only an HTTP client leads to the server
 	current atomic.Pointer[headerSnapshot]
 
 	mu          sync.Mutex
@@ -35,7 +35,7 @@ type linkHeaders struct {
 // without a lock.
 type headerSnapshot struct {
 	header   http.Header
-	lineHead func() (*egress.Head, error) // encoded for the line, on first use
+	lineHead func() (*httpfast.CommonHeader, error) // encoded for the line, on first use
 }
 
 // currentHeader gives the headers for a request. The caller must not change them.
@@ -43,7 +43,7 @@ func (c *linkHeaders) currentHeader() http.Header { return c.current.Load().head
 
 // setHeader replaces the headers of future requests.
 func (c *linkHeaders) setHeader(h http.Header) {
-	c.current.Store(&headerSnapshot{h, sync.OnceValues(func() (*egress.Head, error) { return c.line.Head(h) })})
+	c.current.Store(&headerSnapshot{h, sync.OnceValues(func() (*httpfast.CommonHeader, error) { return c.line.RenderHeader(h) })})
 }
 
 // renewLogin replaces the token by a newer one of the same login. An older one changes

@@ -3,14 +3,19 @@
 package doors
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -35,6 +40,11 @@ type nothing struct{}
 
 func start(t *testing.T) *bench {
 	t.Helper()
+	return startWith(t, nil)
+}
+
+func startWith(t *testing.T, settings testkit.Settings) *bench {
+	t.Helper()
 	b := &bench{seen: func() {}}
 	s, err := builtin.New("probe", "Probe", builtin.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -48,7 +58,7 @@ func start(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Instance = testkit.Start(t, nil, app.WithServer(s))
+	b.Instance = testkit.Start(t, settings, app.WithServer(s))
 	return b
 }
 
@@ -241,6 +251,68 @@ func TestRecordOfAnAgentsCall(t *testing.T) {
 			t.Errorf("%s: afterwards the record is %s", name, after)
 		}
 	}
+}
+
+// TestHTTPFastPath calls through every door, and through a server at a plain http URL,
+// with the HTTP fast path on and off. Requests of net/http ask for gzip, and those of
+// the fast path do not, which shows who sent them.
+func TestHTTPFastPath(t *testing.T) {
+	t.Parallel()
+	for setting, encoding := range map[string]string{"on": "", "off": "gzip"} {
+		server := mcp.NewServer(&mcp.Implementation{Name: "far", Version: "1"}, nil)
+		mcp.AddTool(server, &mcp.Tool{Name: "hit"}, func(context.Context, *mcp.CallToolRequest, nothing) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "hit"}}}, nil, nil
+		})
+		var asked sync.Map // Accept-Encoding of calls
+		handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+		far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if strings.Contains(string(body), `"tools/call"`) {
+				asked.Store(r.Header.Get("Accept-Encoding"), nil)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			handler.ServeHTTP(w, r)
+		}))
+		t.Cleanup(far.Close) // after the instance, whose stream would hold it open
+		b := startWith(t, testkit.Settings{"http-fast-path": setting, "egress-allow": "127.0.0.0/8"})
+		calls := b.key(t, `"tools:read","tools:call"`)
+		for name, call := range b.doors() {
+			if said := call(t, calls); !strings.Contains(said, `"hit"`) {
+				t.Errorf("%s, %s: %s", setting, name, said)
+			}
+		}
+		if r := b.Do(t, http.MethodPost, "/api/v1/servers", `{"id":"far","url":"`+far.URL+`"}`); r.Status != http.StatusCreated {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		r := b.Do(t, http.MethodPost, "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"far__hit","arguments":{}}}`, "Authorization: Bearer "+calls)
+		if !strings.Contains(r.Body, `"hit"`) {
+			t.Errorf("%s: %s", setting, r.Body)
+		}
+		if _, ok := asked.Load(encoding); !ok {
+			t.Errorf("%s: the call did not come with Accept-Encoding %q", setting, encoding)
+		}
+		if status := b.postAmbiguous(t); !strings.HasPrefix(status, "HTTP/1.1 400 ") {
+			t.Errorf("%s: a request with two lengths is answered %q", setting, status)
+		}
+	}
+}
+
+// postAmbiguous sends a request with both Content-Length and Transfer-Encoding, and
+// gives the status line of the response.
+func (b *bench) postAmbiguous(t *testing.T) string {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(b.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(limit))
+	_, _ = io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+	line, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line
 }
 
 type record struct{ Status, Reason, Door string }

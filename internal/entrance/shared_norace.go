@@ -1,5 +1,0 @@
-//go:build !race
-
-package entrance
-
-func (c *conn) holdShared() {}

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package httpfast
+
+import "syscall"
+
+// canPeek says that isPeerClosed does not work on this system: net/http serves all
+// connections.
+const canPeek = false
+
+func isPeerClosed(syscall.RawConn) bool { return false }
