@@ -42,7 +42,7 @@ func (a applier) Apply(ctx context.Context, p *junctor.Principal, w admin.Wanted
 		if err := mayMakeAgents(p); err != nil {
 			return nil, err
 		}
-		kinds = append(kinds, &agentKind{a: agents{a.app}, p: p, want: w.Agents, servers: there})
+		kinds = append(kinds, &agentKind{a: agents(a), p: p, want: w.Agents, servers: there})
 	}
 	kinds = append(kinds, a.app.eventKinds(p, &w, "", there, false)...)
 	steps, err := declare.Survey(ctx, kinds, r)

@@ -159,9 +159,10 @@ func (s *Registry) UserChanged(tenant junctor.TenantID, user string) {
 	}
 }
 
-// CredentialAPI is the desk as the admin API wants it.
+// CredentialAPI shows the credentials and logins of people to the admin API.
 type CredentialAPI struct{ *visit.Desk }
 
+// MyCredentials lists the credentials that the caller entered for servers.
 func (c CredentialAPI) MyCredentials(ctx context.Context, p *junctor.Principal) ([]admin.MyCredential, error) {
 	all, err := c.Credentials(ctx, p)
 	out := make([]admin.MyCredential, 0, len(all))
@@ -171,37 +172,45 @@ func (c CredentialAPI) MyCredentials(ctx context.Context, p *junctor.Principal) 
 	return out, err
 }
 
+// MyCredential gives the credential that the caller entered for a server.
 func (c CredentialAPI) MyCredential(ctx context.Context, p *junctor.Principal, server string) (admin.MyCredential, error) {
 	one, err := c.Credential(ctx, p, server)
 	return admin.MyCredential(one), err
 }
 
+// PutMyCredential stores the caller's own credential for a server.
 func (c CredentialAPI) PutMyCredential(ctx context.Context, p *junctor.Principal, server string, auth *junctor.Auth, headers map[string]string) (admin.MyCredential, error) {
 	one, err := c.PutCredential(ctx, p, server, auth, headers)
 	return admin.MyCredential(one), err
 }
 
+// RemoveMyCredential forgets the caller's own credential for a server.
 func (c CredentialAPI) RemoveMyCredential(ctx context.Context, p *junctor.Principal, server string) error {
 	return c.RemoveCredential(ctx, p, server)
 }
 
+// StartLogin begins a login at a server, for the caller or shared by all.
 func (c CredentialAPI) StartLogin(ctx context.Context, p *junctor.Principal, server string, in admin.LoginStart) (admin.LoginStarted, error) {
 	b, err := c.Begin(ctx, p, server, in.RedirectURI, in.Shared)
 	return admin.LoginStarted(b), err
 }
 
+// FinishLogin ends a login with the address that the browser was sent back to.
 func (c CredentialAPI) FinishLogin(ctx context.Context, p *junctor.Principal, server, login, url string) (junctor.ServerLogin, error) {
 	return c.Finish(ctx, p, server, login, url)
 }
 
+// ServerLogin tells how the login at a server stands.
 func (c CredentialAPI) ServerLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) (junctor.ServerLogin, error) {
 	return c.Login(ctx, p, server, shared)
 }
 
+// Traces lists how logins at a server went, step by step.
 func (c CredentialAPI) Traces(ctx context.Context, p *junctor.Principal, server string) ([]junctor.Trace, error) {
 	return c.TracesOf(ctx, p, server)
 }
 
+// EndLogin ends a login at a server.
 func (c CredentialAPI) EndLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) error {
 	return c.Logout(ctx, p, server, shared)
 }

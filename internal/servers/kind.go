@@ -36,8 +36,10 @@ func (s *Registry) NewKind(p *junctor.Principal, want []admin.WantedServer, file
 	return &ServerKind{s: s, p: p, want: want, file: file, unseen: unseen, still: starting}
 }
 
+// Noun implements declare.Kind.
 func (k *ServerKind) Noun() string { return "server" }
 
+// Wanted implements declare.Kind.
 func (k *ServerKind) Wanted() []declare.Wish {
 	out := make([]declare.Wish, len(k.want))
 	for i, w := range k.want {
@@ -60,6 +62,8 @@ func (k *ServerKind) CommandStarted(ch *admin.Change) []string {
 	return k.find(ch.ID).Server.Command
 }
 
+// Present implements declare.Kind. Discovered servers and those that the caller may not know of are
+// left out: adding one says that the id is taken.
 func (k *ServerKind) Present(ctx context.Context) (map[string]declare.Holding, error) {
 	rows, err := k.s.o.Store.For(k.p.Tenant).Servers(ctx)
 	if err != nil {
@@ -76,6 +80,7 @@ func (k *ServerKind) Present(ctx context.Context) (map[string]declare.Holding, e
 	return out, nil
 }
 
+// Diff implements declare.Kind.
 func (k *ServerKind) Diff(ctx context.Context, id string) ([]admin.FieldChange, error) {
 	former, err := k.s.VisibleServer(ctx, k.p, id)
 	if err != nil {
@@ -276,6 +281,7 @@ func (k *ServerKind) sameSecrets(ctx context.Context, former *junctor.Server, se
 	return err == nil && maps.EqualFunc(stored, set, func(a, b seal.Secret) bool { return a.Equal(b.Reveal()) })
 }
 
+// Remove implements declare.Kind.
 func (k *ServerKind) Remove(ctx context.Context, id string) error {
 	return k.s.DeleteServer(ctx, k.p.Tenant, id)
 }

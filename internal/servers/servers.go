@@ -49,6 +49,7 @@ type serverKey struct {
 	id     string
 }
 
+// New makes a registry without servers. AddBuiltin and AttachAll fill it, Close ends it.
 func New(o Options) *Registry {
 	ending, end := context.WithCancel(context.Background())
 	s := &Registry{
