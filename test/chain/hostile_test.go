@@ -201,7 +201,12 @@ func TestHostileFiles(t *testing.T) {
 	for i, uri := range []string{"ipfs://bogus", "gopher://x/", "http://169.254.169.254/file"} {
 		tell(42, uri, erc8004.Keccak([]byte("x")))
 		poll.Until(t, "a call without "+uri, patience, func() bool { return len(a.got()) == told+2+i })
-		if d := r.deliveries(t, 42)[0]; d["attempts"] != float64(1) {
+		var d map[string]any
+		poll.Until(t, "its end", patience, func() bool { // the agent has the call before that is stored
+			d = r.deliveries(t, 42)[0]
+			return d["state"] != "leased"
+		})
+		if d["attempts"] != float64(1) {
 			t.Errorf("%s: %v", uri, d)
 		}
 	}
