@@ -207,6 +207,8 @@ const flows = {
       const events = JSON.parse(String(await browser.stopTracing())).traceEvents;
       const main = new Set(events.filter((e) => e.name === 'thread_name' && e.args.name === 'CrRendererMain').map((e) => `${e.pid} ${e.tid}`));
       const tasks = events.filter((e) => e.ph === 'X' && e.name === 'RunTask' && e.tdur !== undefined && main.has(`${e.pid} ${e.tid}`));
+      // A busy browser may lose the events that name its threads: then nothing was measured.
+      if (tasks.length <= 10 && left > 1) return smooth(where, act, left - 1);
       assert.ok(tasks.length > 10, `${where}: ${tasks.length} tasks were seen`);
       const longest = (key) => Math.round(Math.max(...tasks.map((e) => e[key])) / 1000);
       step(`figure: ${where}: the longest of ${tasks.length} tasks took ${longest('tdur')} ms, ${longest('dur')} by the clock`);
