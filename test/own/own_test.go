@@ -264,8 +264,8 @@ func TestSameTokenIsNoReasonToShare(t *testing.T) {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
 			r := start(t, way)
-			open := r.sessions()
-			for i, name := range []string{"ann", "bob"} {
+			var after []int
+			for _, name := range []string{"ann", "bob"} {
 				_, key := r.user(name, junctor.UserDeveloper)
 				r.enter(key, "team.1")
 				for range 2 {
@@ -273,9 +273,10 @@ func TestSameTokenIsNoReasonToShare(t *testing.T) {
 						t.Fatal(a.Body)
 					}
 				}
-				if n := r.sessions(); n != open+i+1 {
-					t.Errorf("%d links after %s called, and %d before any", n, name, open)
-				}
+				after = append(after, r.sessions())
+			}
+			if after[1] != after[0]+1 { // the server's own link may open at any time before
+				t.Errorf("%d links after ann called, %d after bob did", after[0], after[1])
 			}
 		})
 	}
