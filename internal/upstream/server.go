@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -166,6 +167,11 @@ func (s *Server) State() State {
 		st.Processes = s.opts.Command.pool.countRunning()
 	}
 	st.countItems(s.knownOffer())
+	if st.Connected && s.breaker.isOpen() {
+		// Calls are refused although the connection may still stand, so it must not be
+		// shown as healthy.
+		st.Connected, st.LastError = false, cmp.Or(st.LastError, "its last calls failed: it is tried again at growing intervals")
+	}
 	return st
 }
 
