@@ -159,7 +159,7 @@ func (d *requestHandler) GetTaskPushConfig(ctx context.Context, in *a2a.GetTaskP
 			return one, nil
 		}
 	}
-	return nil, newProblem(a2a.ErrTaskNotFound, "nothing of that id is told of this task")
+	return nil, newProblem(a2a.ErrTaskNotFound, "this task has no push notification config with that id")
 }
 
 // ListTaskPushConfigs implements a2asrv.RequestHandler.

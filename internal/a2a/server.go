@@ -34,7 +34,7 @@ type Options struct {
 	Store *store.Store
 	Vault Vault
 	// Mind returns a turn of a published agent without messages. The agent acts
-	// with its own permissions, whoever the caller is.
+	// with its own permissions, for every caller.
 	Mind func(ctx context.Context, tenant junctor.TenantID, name string) (agent.Turn, error)
 	// Tools lists the tools of a published agent, for its extended card.
 	Tools func(ctx context.Context, a *junctor.Agent) ([]junctor.Tool, error)

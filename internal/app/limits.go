@@ -24,7 +24,7 @@ type quotas struct {
 	book  *limit.Book
 	store *store.Store
 
-	changing sync.Mutex // by whoever changes limits, so that memory has what was stored last
+	changing sync.Mutex // held over each change of limits, so that memory has what was stored last
 
 	mu     sync.Mutex
 	people map[junctor.TenantID]*people

@@ -65,6 +65,6 @@ type socketListener struct {
 
 // Close implements net.Listener.
 func (l *socketListener) Close() error {
-	l.removeOnce.Do(func() { _ = os.Remove(l.path) }) // before Close, as net does: whoever finds the file can connect
+	l.removeOnce.Do(func() { _ = os.Remove(l.path) }) // before Close, as net does: a client that finds the file can connect
 	return l.Listener.Close()
 }
