@@ -14,9 +14,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// bringAll attaches the servers that people brought, as they were last seen. No
+// attachUpstreams attaches every active upstream server with the offer it was last seen with. No
 // server is waited for, and one that cannot be attached keeps no other away.
-func (s *Registry) bringAll(ctx context.Context) error {
+func (s *Registry) attachUpstreams(ctx context.Context) error {
 	tenants, err := s.o.Store.Tenants(ctx)
 	if err != nil {
 		return err
@@ -32,68 +32,68 @@ func (s *Registry) bringAll(ctx context.Context) error {
 				continue
 			}
 			if row.Mode == junctor.ModeGenerated {
-				_ = s.raise(ctx, admitted) // dress says what went wrong
+				_ = s.attachGenerated(ctx, admitted) // dress says what went wrong
 				continue
 			}
 			if row.Mode != junctor.ModeBYO {
 				continue
 			}
-			if s.homely(&row) {
-				s.wants(&row) // its home is found once others know this process
+			if s.runsOnOneReplica(&row) {
+				s.trackHome(&row) // its home is found once others know this process
 				continue
 			}
-			_ = s.bring(ctx, admitted, nil) // dress says what went wrong
+			_ = s.attachUpstream(ctx, admitted, nil) // dress says what went wrong
 		}
 	}
 	return nil
 }
 
-// settle attaches a server whose connection may be new, beside everything else:
+// reconnect attaches a server whose connection may be new, beside everything else:
 // the former one serves until the new one has answered, or has failed to.
-func (s *Registry) settle(ctx context.Context, admitted admission.Server) {
+func (s *Registry) reconnect(ctx context.Context, admitted admission.Server) {
 	row := admitted.Row()
-	turn := s.take(serverKey{row.Tenant, row.ID})
+	turn := s.takeTurn(serverKey{row.Tenant, row.ID})
 	s.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
 		defer cancel()
 		stop := context.AfterFunc(s.ending, cancel) //nolint:contextcheck // ends with the instance too
 		defer stop()
-		var begun *reached
-		if !s.homely(&row) && !s.has(&row) { // one that is to run once is not tried beside itself
+		var begun *authenticatedRoute
+		if !s.runsOnOneReplica(&row) && !s.isCurrent(&row) { // one that is to run once is not tried beside itself
 			if up, err := s.connect(ctx, admitted, s.Auth.Stored(row), nil, ""); err == nil {
 				if _, err := s.reach(ctx, up, up.Begin); err == nil {
-					begun, _ = s.rested(ctx, admitted, s.Auth.Stored(row), up)
+					begun, _ = s.detachProcess(ctx, admitted, s.Auth.Stored(row), up)
 				} else {
 					up.Close()
 				}
 			}
 		}
-		defer s.hold(row.Tenant, row.ID)()
-		_ = s.bringIn(ctx, turn, admitted, begun)
+		defer s.lockServer(row.Tenant, row.ID)()
+		_ = s.attachInTurn(ctx, turn, admitted, begun)
 	})
 }
 
-// take gives the newest turn to change what is attached under a key: whoever
-// has an older one comes too late.
-func (s *Registry) take(key serverKey) uint64 {
+// takeTurn gives the newest turn to change what is attached under a key. A caller
+// with an older one comes too late.
+func (s *Registry) takeTurn(key serverKey) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turns[key]++
 	return s.turns[key]
 }
 
-// bring attaches a server, or puts its new connection in place of the one it
+// attachUpstream attaches a server, or puts its new connection in place of the one it
 // has. up is the connection where there is one already; else there is one when
 // it is needed.
-func (s *Registry) bring(ctx context.Context, admitted admission.Server, up *reached) error {
+func (s *Registry) attachUpstream(ctx context.Context, admitted admission.Server, up *authenticatedRoute) error {
 	row := admitted.Row()
-	return s.bringIn(ctx, s.take(serverKey{row.Tenant, row.ID}), admitted, up)
+	return s.attachInTurn(ctx, s.takeTurn(serverKey{row.Tenant, row.ID}), admitted, up)
 }
 
-func (s *Registry) bringIn(ctx context.Context, turn uint64, admitted admission.Server, up *reached) error {
+func (s *Registry) attachInTurn(ctx context.Context, turn uint64, admitted admission.Server, up *authenticatedRoute) error {
 	row := admitted.Row()
 	key := serverKey{row.Tenant, row.ID}
-	s.wants(&row)
+	s.trackHome(&row)
 	err := s.attachRow(ctx, key, turn, admitted, up)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +108,8 @@ func (s *Registry) bringIn(ctx context.Context, turn uint64, admitted admission.
 	return err
 }
 
-// has says whether a row's connection is attached as it is.
-func (s *Registry) has(row *junctor.Server) bool {
+// isCurrent says whether a row's connection is attached as it is.
+func (s *Registry) isCurrent(row *junctor.Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.live[serverKey{row.Tenant, row.ID}]
@@ -119,12 +119,12 @@ func (s *Registry) has(row *junctor.Server) bool {
 // prepare makes what is to be attached: of the connection that is given, of the
 // one that is attached where the row leads to the same place, or of a new one,
 // which offers what the server was last seen with until it has answered.
-func (s *Registry) prepare(ctx context.Context, admitted admission.Server, up *reached) (*connected, error) {
+func (s *Registry) prepare(ctx context.Context, admitted admission.Server, up *authenticatedRoute) (*serverConnection, error) {
 	of := admitted.Row()
 	row := &of
 	home, err := s.homeOf(ctx, row)
 	if err != nil || home != "" {
-		return s.prepareAfar(ctx, admitted, up, home, err)
+		return s.prepareRemote(ctx, admitted, up, home, err)
 	}
 	if up != nil {
 		return newConnected(*up, admitted), nil
@@ -153,9 +153,9 @@ func (s *Registry) prepare(ctx context.Context, admitted admission.Server, up *r
 	return next, nil
 }
 
-// prepareAfar is prepare for a server whose home is another process, or is not known,
+// prepareRemote is prepare for a server whose home is another process, or is not known,
 // for a reason. up is closed: it was tried here, and runs elsewhere.
-func (s *Registry) prepareAfar(ctx context.Context, admitted admission.Server, up *reached, home string, why error) (*connected, error) {
+func (s *Registry) prepareRemote(ctx context.Context, admitted admission.Server, up *authenticatedRoute, home string, why error) (*serverConnection, error) {
 	of := admitted.Row()
 	row := &of
 	if up != nil {
@@ -180,12 +180,12 @@ func (s *Registry) prepareAfar(ctx context.Context, admitted admission.Server, u
 	if known == nil {
 		known = &catalog.Offer{Awaited: true}
 	}
-	next := newConnected(reached{way: s.newAfar(key, home, known), with: s.Auth.Server(admitted, s.Auth.Stored(*row))}, admitted)
+	next := newConnected(authenticatedRoute{serverRoute: s.newRemoteBackend(key, home, known), with: s.Auth.Server(admitted, s.Auth.Stored(*row))}, admitted)
 	next.home = home
 	return next, nil
 }
 
-func (s *Registry) attachRow(ctx context.Context, key serverKey, turn uint64, admitted admission.Server, up *reached) error {
+func (s *Registry) attachRow(ctx context.Context, key serverKey, turn uint64, admitted admission.Server, up *authenticatedRoute) error {
 	row := admitted.Row()
 	next, err := s.prepare(ctx, admitted, up)
 	if err != nil {
@@ -258,7 +258,7 @@ func (s *Registry) RootsChanged(p *junctor.Principal, session string) {
 // install puts a connection in its place. attached says that the catalogue has
 // the server already; who sees it is decided when it is attached, so a change of
 // that attaches it again.
-func (s *Registry) install(key serverKey, turn uint64, next *connected) (b *brought, attached bool, err error) {
+func (s *Registry) install(key serverKey, turn uint64, next *serverConnection) (b *attachedServer, attached bool, err error) {
 	s.mu.Lock()
 	b = s.live[key]
 	if s.closed || s.turns[key] != turn {
@@ -273,7 +273,7 @@ func (s *Registry) install(key serverKey, turn uint64, next *connected) (b *brou
 		return nil, true, nil // somebody else came later, and has it
 	}
 	defer s.mu.Unlock()
-	var former *connected
+	var former *serverConnection
 	if b != nil {
 		former = b.current()
 	}
@@ -281,7 +281,7 @@ func (s *Registry) install(key serverKey, turn uint64, next *connected) (b *brou
 		b.put(next)
 		attached = true
 	} else {
-		b = &brought{id: key.id, keep: s.keeper(key.tenant, key.id), now: next, kept: next.kept}
+		b = &attachedServer{id: key.id, keep: s.keeper(key.tenant, key.id), now: next, kept: next.kept}
 		if former != nil {
 			next.up.with.After(former.up.with)
 		}
@@ -289,12 +289,12 @@ func (s *Registry) install(key serverKey, turn uint64, next *connected) (b *brou
 		if former != nil {
 			s.o.Catalog.Detach(key.tenant, key.id)
 		}
-		if former != nil && former.up.way != next.up.way {
-			b.former = []*connected{former}
+		if former != nil && former.up.serverRoute != next.up.serverRoute {
+			b.former = []*serverConnection{former}
 		}
 		s.live[key] = b
 	}
-	if former != nil && former.up.way != next.up.way {
+	if former != nil && former.up.serverRoute != next.up.serverRoute {
 		s.retire(former, b)
 	}
 	return b, attached, nil
@@ -303,7 +303,7 @@ func (s *Registry) install(key serverKey, turn uint64, next *connected) (b *brou
 // retire closes a connection once its calls have ended. by is the server where
 // another has taken its place; nil where the server is gone, and nobody can
 // continue a call that waits for input. The caller holds mu.
-func (s *Registry) retire(c *connected, by *brought) {
+func (s *Registry) retire(c *serverConnection, by *attachedServer) {
 	s.retiring[c] = struct{}{}
 	s.work.Go(func() {
 		c.retire(s.ending, by != nil)
@@ -338,7 +338,7 @@ func (s *Registry) Close() {
 	s.end()
 	s.mu.Lock()
 	s.closed = true
-	all := make([]*connected, 0, len(s.live)+len(s.retiring))
+	all := make([]*serverConnection, 0, len(s.live)+len(s.retiring))
 	for _, b := range s.live {
 		all = append(all, b.current())
 	}
@@ -354,8 +354,8 @@ func (s *Registry) Close() {
 	s.local.close()
 }
 
-// dress shows a row with how its server is doing now.
-func (s *Registry) dress(row *junctor.Server) {
+// addStatus shows a row with how its server is doing now.
+func (s *Registry) addStatus(row *junctor.Server) {
 	if row.Mode == junctor.ModeBuiltin || row.State == junctor.StateInactive {
 		return
 	}
@@ -388,7 +388,7 @@ func (s *Registry) ServerStatus(p *junctor.Principal, id string) *junctor.Server
 	return &status
 }
 
-func statusOf(up reached, st upstream.State) junctor.ServerStatus {
+func statusOf(up authenticatedRoute, st upstream.State) junctor.ServerStatus {
 	status := junctor.ServerStatus{
 		Connected: st.Connected, Era: st.Era, Protocol: st.Version, Name: st.Name, Release: st.Release,
 		LatencyMS: float64(st.Latency.Microseconds()) / 1000, Tools: st.Tools, Resources: st.Resources, Templates: st.Templates, Prompts: st.Prompts,
@@ -433,7 +433,7 @@ func (s *Registry) TestServer(ctx context.Context, p *junctor.Principal, id stri
 
 // reach has an upstream examined, and lists its tools. The error is a
 // ProbeError.
-func (s *Registry) reach(ctx context.Context, up reached, examine func(context.Context) (upstream.Report, error)) (junctor.Probe, error) {
+func (s *Registry) reach(ctx context.Context, up authenticatedRoute, examine func(context.Context) (upstream.Report, error)) (junctor.Probe, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	report, err := examine(ctx)

@@ -19,25 +19,25 @@ import (
 	"github.com/junctor-mcp/junctor/internal/visit"
 )
 
-// brought is one bring-your-own server that is attached. It is a backend over
+// attachedServer is one bring-your-own server that is attached. It is a backend over
 // the upstream of the moment: a change puts another in its place, and calls that
 // run end on the one they began with.
-type brought struct {
+type attachedServer struct {
 	id   string
 	keep func(ctx context.Context, offer []byte, isolated string) error // stores what the server offers
 
 	mu     sync.Mutex
-	now    *connected
-	former []*connected // that were replaced, and whose calls have not all ended
+	now    *serverConnection
+	former []*serverConnection // that were replaced, and whose calls have not all ended
 	notify func(catalog.Event)
 	kept   [sha256.Size]byte // of what was stored last
 
 	with atomic.Pointer[visit.Server] // what the calls on now are made with
 }
 
-// connected is an upstream and the calls on it.
-type connected struct {
-	up       reached
+// serverConnection is an upstream and the calls on it.
+type serverConnection struct {
+	up       authenticatedRoute
 	row      junctor.Server // as it was attached
 	admitted admission.Server
 	backend  catalog.Backend // up, with its tools changed
@@ -47,19 +47,19 @@ type connected struct {
 	kept     [sha256.Size]byte // of what is stored of it; zero where that is not known
 }
 
-func newConnected(up reached, admitted admission.Server) *connected {
+func newConnected(up authenticatedRoute, admitted admission.Server) *serverConnection {
 	row := admitted.Row()
-	return &connected{up: up, row: row, admitted: admitted, backend: changed(up, &row), calls: &atomic.Int64{}}
+	return &serverConnection{up: up, row: row, admitted: admitted, backend: changed(up, &row), calls: &atomic.Int64{}}
 }
 
 // like is the same upstream with its tools changed in another way.
-func (c *connected) like(admitted admission.Server) *connected {
+func (c *serverConnection) like(admitted admission.Server) *serverConnection {
 	row := admitted.Row()
-	return &connected{up: c.up, row: row, admitted: admitted, backend: changed(c.up, &row), calls: c.calls, borrowed: true, home: c.home}
+	return &serverConnection{up: c.up, row: row, admitted: admitted, backend: changed(c.up, &row), calls: c.calls, borrowed: true, home: c.home}
 }
 
 // serves says whether a row leads where this connection does.
-func (c *connected) serves(row *junctor.Server) bool {
+func (c *serverConnection) serves(row *junctor.Server) bool {
 	return sameConnection(&c.row.Connection, &row.Connection) && c.row.Credential == row.Credential && c.row.Trusted == row.Trusted
 }
 
@@ -82,7 +82,7 @@ func viewed(b catalog.Backend, row *junctor.Server) catalog.Backend {
 
 // retire closes the upstream when its calls have ended, those too that wait for
 // their clients' input where they can be continued; or when everything ends.
-func (c *connected) retire(ending context.Context, parked bool) {
+func (c *serverConnection) retire(ending context.Context, parked bool) {
 	tick := time.NewTicker(retiredLook)
 	defer tick.Stop()
 	for ending.Err() == nil && (c.calls.Load() > 0 || parked && c.up.State().Parked > 0) {
@@ -98,14 +98,14 @@ func (c *connected) retire(ending context.Context, parked bool) {
 // for its end costs calls nothing that way.
 const retiredLook = 50 * time.Millisecond
 
-func (b *brought) current() *connected {
+func (b *attachedServer) current() *serverConnection {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.now
 }
 
 // take counts a call in, so that its upstream outlives it.
-func (b *brought) take() *connected {
+func (b *attachedServer) take() *serverConnection {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now.calls.Add(1)
@@ -113,7 +113,7 @@ func (b *brought) take() *connected {
 }
 
 // resume is take for a call that goes on with input: it ends where it began.
-func (b *brought) resume(state string) *connected {
+func (b *attachedServer) resume(state string) *serverConnection {
 	b.mu.Lock()
 	for _, c := range b.former {
 		if c.up.Holds(state) {
@@ -127,20 +127,20 @@ func (b *brought) resume(state string) *connected {
 }
 
 // retired forgets a connection that was replaced and has ended.
-func (b *brought) retired(c *connected) {
+func (b *attachedServer) retired(c *serverConnection) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.former = slices.DeleteFunc(b.former, func(f *connected) bool { return f == c })
+	b.former = slices.DeleteFunc(b.former, func(f *serverConnection) bool { return f == c })
 }
 
 // put replaces the upstream and gives the former one.
-func (b *brought) put(next *connected) *connected {
+func (b *attachedServer) put(next *serverConnection) *serverConnection {
 	b.mu.Lock()
 	former, notify := b.now, b.notify
 	b.now = next
 	next.up.with.After(former.up.with)
 	b.with.Store(next.up.with)
-	if former.up.way != next.up.way {
+	if former.up.serverRoute != next.up.serverRoute {
 		b.former = append(b.former, former)
 	}
 	b.mu.Unlock()
@@ -153,7 +153,7 @@ func (b *brought) put(next *connected) *connected {
 
 // hears passes on what the upstream of the moment says, and nothing of one that
 // was replaced.
-func (b *brought) hears(c *connected, notify func(catalog.Event)) func(catalog.Event) {
+func (b *attachedServer) hears(c *serverConnection, notify func(catalog.Event)) func(catalog.Event) {
 	return func(e catalog.Event) {
 		if b.current() == c {
 			notify(e)
@@ -162,7 +162,7 @@ func (b *brought) hears(c *connected, notify func(catalog.Event)) func(catalog.E
 }
 
 // Watch implements catalog.Backend.
-func (b *brought) Watch(notify func(catalog.Event)) {
+func (b *attachedServer) Watch(notify func(catalog.Event)) {
 	b.mu.Lock()
 	b.notify = notify
 	now := b.now
@@ -172,7 +172,7 @@ func (b *brought) Watch(notify func(catalog.Event)) {
 
 // Offer implements catalog.Backend. What is offered is kept, so that the next
 // start has it before the server answers.
-func (b *brought) Offer(ctx context.Context) (*catalog.Offer, error) {
+func (b *attachedServer) Offer(ctx context.Context) (*catalog.Offer, error) {
 	c := b.take()
 	defer c.calls.Add(-1)
 	offer, err := c.backend.Offer(ctx)
@@ -186,7 +186,7 @@ func (b *brought) Offer(ctx context.Context) (*catalog.Offer, error) {
 }
 
 // announce has what the server offers be read again.
-func (b *brought) announce() {
+func (b *attachedServer) announce() {
 	b.mu.Lock()
 	notify := b.notify
 	b.mu.Unlock()
@@ -205,7 +205,7 @@ func markOf(offer []byte, isolated string) (mark [sha256.Size]byte) {
 }
 
 // remember stores what the upstream itself offers, unless it is stored.
-func (b *brought) remember(ctx context.Context, c *connected) {
+func (b *attachedServer) remember(ctx context.Context, c *serverConnection) {
 	own, err := c.up.Offer(ctx)
 	if err != nil {
 		return
@@ -228,8 +228,8 @@ func (b *brought) remember(ctx context.Context, c *connected) {
 }
 
 // Do implements catalog.Backend.
-func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	var c *connected
+func (b *attachedServer) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	var c *serverConnection
 	if req.Input.State == "" {
 		c = b.take()
 	} else {
@@ -245,7 +245,7 @@ func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sin
 
 // follow is Do for a call that found nobody at home, so that nothing was done: it
 // waits for a while for the next home.
-func (b *brought) follow(ctx context.Context, req *catalog.Request, sink catalog.Sink, err error) (catalog.Result, error) {
+func (b *attachedServer) follow(ctx context.Context, req *catalog.Request, sink catalog.Sink, err error) (catalog.Result, error) {
 	over := time.NewTimer(moveTime)
 	defer over.Stop()
 	for {
@@ -267,10 +267,10 @@ func (b *brought) follow(ctx context.Context, req *catalog.Request, sink catalog
 }
 
 // Secrets implements junctor.Keeper.
-func (b *brought) Secrets() []string { return b.with.Load().Secrets() }
+func (b *attachedServer) Secrets() []string { return b.with.Load().Secrets() }
 
 // KeeperOf implements junctor.Keepers.
-func (b *brought) KeeperOf(p *junctor.Principal) junctor.Keeper {
+func (b *attachedServer) KeeperOf(p *junctor.Principal) junctor.Keeper {
 	return b.with.Load().KeeperOf(p)
 }
 

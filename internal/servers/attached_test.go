@@ -12,7 +12,7 @@ import (
 
 // offering is a way to a server that offers something.
 type offering struct {
-	way
+	serverRoute
 	offer *catalog.Offer
 }
 
@@ -25,13 +25,13 @@ func TestOffersAreStoredUntilTheyAre(t *testing.T) {
 	t.Parallel()
 	var broken error
 	stored := 0
-	b := &brought{keep: func(context.Context, []byte, string) error {
+	b := &attachedServer{keep: func(context.Context, []byte, string) error {
 		if broken == nil {
 			stored++
 		}
 		return broken
 	}}
-	c := &connected{up: reached{way: offering{offer: &catalog.Offer{Instructions: "one"}}, with: &visit.Server{}}}
+	c := &serverConnection{up: authenticatedRoute{serverRoute: offering{offer: &catalog.Offer{Instructions: "one"}}, with: &visit.Server{}}}
 	broken = errors.New("the database does not answer")
 	b.remember(t.Context(), c)
 	broken = nil

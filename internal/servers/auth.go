@@ -121,14 +121,14 @@ func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
 		s.o.Log.Warn("a server could not be reached with its new login", slog.String("server", row.ID), telemetry.Err(err))
 		return
 	}
-	defer s.hold(row.Tenant, row.ID)()
-	if err := s.bring(ctx, admitted, &up); err != nil {
+	defer s.lockServer(row.Tenant, row.ID)()
+	if err := s.attachUpstream(ctx, admitted, &up); err != nil {
 		s.o.Log.Warn("a server could not be attached with its new login", slog.String("server", row.ID), telemetry.Err(err))
 	}
 }
 
 // attached is the server that is attached under a key; nil where there is none.
-func (s *Registry) attached(key serverKey) *brought {
+func (s *Registry) attached(key serverKey) *attachedServer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.live[key]

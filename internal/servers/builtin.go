@@ -60,7 +60,7 @@ func (s *Registry) changeBuiltin(ctx context.Context, p *junctor.Principal, form
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	defer s.hold(row.Tenant, row.ID)()
+	defer s.lockServer(row.Tenant, row.ID)()
 	changed, err := s.o.Store.For(row.Tenant).By(p.ID()).UpdateServer(ctx, admitted)
 	stored := changed.Row()
 	if err != nil || stored.State == junctor.StateInactive || stored.Views == former.Views {
@@ -77,7 +77,7 @@ func (s *Registry) OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id
 	if b == nil {
 		return nil
 	}
-	defer s.hold(tenant, id)() // the follower of the rows attaches it, too
+	defer s.lockServer(tenant, id)() // the follower of the rows attaches it, too
 	rows := s.o.Store.For(tenant)
 	if _, err := rows.Server(ctx, id); junctor.CodeOf(err) != junctor.CodeNotFound {
 		return err

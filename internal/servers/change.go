@@ -46,29 +46,29 @@ func (s *Registry) AddServer(ctx context.Context, p *junctor.Principal, in admin
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	if err := s.free(ctx, p, row.ID); err != nil {
+	if err := s.checkIDFree(ctx, p, row.ID); err != nil {
 		return junctor.Server{}, err
 	}
 	up, err := s.probe(ctx, admitted, in.Credentials)
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	defer s.hold(p.Tenant, row.ID)()
-	stored, err := s.store(ctx, p, admitted, in.Credentials, nil)
+	defer s.lockServer(p.Tenant, row.ID)()
+	stored, err := s.storeServer(ctx, p, admitted, in.Credentials, nil)
 	if up != nil && (err != nil || stored.Row().State == junctor.StateInactive) {
 		up.Close()
 	}
 	if err != nil || stored.Row().State == junctor.StateInactive {
 		return stored.Row(), err
 	}
-	return stored.Row(), s.bring(ctx, stored, up)
+	return stored.Row(), s.attachUpstream(ctx, stored, up)
 }
 
-// store seals the credentials of a row and stores it for p, in place of the former
+// storeServer seals the credentials of a row and stores it for p, in place of the former
 // one where there is one: both, or neither.
-func (s *Registry) store(ctx context.Context, p *junctor.Principal, admitted admission.Server, set credential.Set, former *junctor.Server) (admission.Server, error) {
+func (s *Registry) storeServer(ctx context.Context, p *junctor.Principal, admitted admission.Server, set credential.Set, former *junctor.Server) (admission.Server, error) {
 	row := admitted.Row()
-	name, err := s.seal(ctx, &row, set)
+	name, err := s.sealCredentials(ctx, &row, set)
 	if err != nil {
 		return admission.Server{}, err
 	}
@@ -80,11 +80,11 @@ func (s *Registry) store(ctx context.Context, p *junctor.Principal, admitted adm
 		stored, err = rows.UpdateServer(ctx, admitted.Sealed(name))
 	}
 	if err != nil {
-		s.unseal(ctx, &row, name)
+		s.deleteSealed(ctx, &row, name)
 		return admission.Server{}, err
 	}
 	if former != nil {
-		s.unseal(ctx, former, former.Credential)
+		s.deleteSealed(ctx, former, former.Credential)
 	}
 	return stored, nil
 }
@@ -109,7 +109,7 @@ func (s *Registry) ProbeServer(ctx context.Context, p *junctor.Principal, in adm
 	return report, nil
 }
 
-// recordRefusal puts on record that somebody brought what they may not bring.
+// recordRefusal records that a caller defined a server that they may not define.
 func (s *Registry) recordRefusal(ctx context.Context, p *junctor.Principal, id string, refusal error) {
 	call := junctor.Call{
 		ID: s.o.NewID(), Tenant: p.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent,
@@ -137,7 +137,7 @@ func (s *Registry) reservedID(ctx context.Context, tenant junctor.TenantID, id s
 // probe reaches the server of a row that is not stored yet, and gives the
 // connection that it made; nil where it has to be logged in to first. Nothing that
 // was not reached is stored.
-func (s *Registry) probe(ctx context.Context, admitted admission.Server, set credential.Set) (*reached, error) {
+func (s *Registry) probe(ctx context.Context, admitted admission.Server, set credential.Set) (*authenticatedRoute, error) {
 	row := admitted.Row()
 	up, err := s.connect(ctx, admitted, credential.Literal(set), nil, "")
 	if err != nil {
@@ -150,12 +150,12 @@ func (s *Registry) probe(ctx context.Context, admitted admission.Server, set cre
 		}
 		return nil, err
 	}
-	return s.rested(ctx, admitted, credential.Literal(set), up)
+	return s.detachProcess(ctx, admitted, credential.Literal(set), up)
 }
 
-// rested gives a connection that was reached to whoever is to use it. A process
+// detachProcess gives a connection that was reached to whoever is to use it. A process
 // ends: the first call starts one.
-func (s *Registry) rested(ctx context.Context, admitted admission.Server, literals visit.Literals, up reached) (*reached, error) {
+func (s *Registry) detachProcess(ctx context.Context, admitted admission.Server, literals visit.Literals, up authenticatedRoute) (*authenticatedRoute, error) {
 	if admitted.Row().Transport != junctor.TransportStdio {
 		return &up, nil
 	}
@@ -168,9 +168,9 @@ func (s *Registry) rested(ctx context.Context, admitted admission.Server, litera
 	return &next, err
 }
 
-// seal stores the literals of a row's credentials under a new name: the row
+// sealCredentials stores the literals of a row's credentials under a new name: the row
 // points to one or the other, never to half of both.
-func (s *Registry) seal(ctx context.Context, row *junctor.Server, set credential.Set) (string, error) {
+func (s *Registry) sealCredentials(ctx context.Context, row *junctor.Server, set credential.Set) (string, error) {
 	if len(set) == 0 {
 		return "", nil
 	}
@@ -182,8 +182,8 @@ func (s *Registry) seal(ctx context.Context, row *junctor.Server, set credential
 	return name, s.o.Vault.Put(ctx, row.Tenant, row.ID, name, packed)
 }
 
-// unseal forgets sealed credentials that no row points to.
-func (s *Registry) unseal(ctx context.Context, row *junctor.Server, name string) {
+// deleteSealed forgets sealed credentials that no row points to.
+func (s *Registry) deleteSealed(ctx context.Context, row *junctor.Server, name string) {
 	if name == "" {
 		return
 	}
@@ -192,8 +192,8 @@ func (s *Registry) unseal(ctx context.Context, row *junctor.Server, name string)
 	}
 }
 
-// forget deletes every sealed credential of a server.
-func (s *Registry) forget(ctx context.Context, tenant junctor.TenantID, id string) error {
+// deleteAllSealed deletes every sealed credential of a server.
+func (s *Registry) deleteAllSealed(ctx context.Context, tenant junctor.TenantID, id string) error {
 	list, err := s.o.Vault.List(ctx, tenant)
 	if err != nil {
 		return err
@@ -245,14 +245,14 @@ func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, i
 	}
 	moved := len(entered) > 0 || !sameConnection(&row.Connection, &former.Connection)
 	if !moved {
-		defer s.hold(former.Tenant, id)()
+		defer s.lockServer(former.Tenant, id)()
 		stored, err := rows.UpdateServer(ctx, admitted)
 		if err != nil {
 			return stored.Row(), err
 		}
-		return s.placed(ctx, stored, &former, nil)
+		return s.attachChanged(ctx, stored, &former, nil)
 	}
-	set, err := s.kept(ctx, &row, entered, &former)
+	set, err := s.mergeCredentials(ctx, &row, entered, &former)
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -260,33 +260,33 @@ func (s *Registry) changeServerOnce(ctx context.Context, p *junctor.Principal, i
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	defer s.hold(former.Tenant, id)()
-	stored, err := s.store(ctx, p, admitted, set, &former)
+	defer s.lockServer(former.Tenant, id)()
+	stored, err := s.storeServer(ctx, p, admitted, set, &former)
 	if err != nil {
 		if up != nil {
 			up.Close()
 		}
 		return stored.Row(), err
 	}
-	return s.placed(ctx, stored, &former, up)
+	return s.attachChanged(ctx, stored, &former, up)
 }
 
-// placed attaches a server whose row was just put in the place of former.
-func (s *Registry) placed(ctx context.Context, stored admission.Server, former *junctor.Server, up *reached) (junctor.Server, error) {
+// attachChanged attaches a server whose row was just put in the place of former.
+func (s *Registry) attachChanged(ctx context.Context, stored admission.Server, former *junctor.Server, up *authenticatedRoute) (junctor.Server, error) {
 	row := stored.Row()
-	s.renamed(ctx, former, &row)
+	s.moveRenamedTags(ctx, former, &row)
 	if row.State == junctor.StateInactive {
 		if up != nil {
 			up.Close()
 		}
 		return row, nil
 	}
-	return row, s.bring(ctx, stored, up)
+	return row, s.attachUpstream(ctx, stored, up)
 }
 
-// kept is the credentials of a row that takes the place of another: those that
+// mergeCredentials is the credentials of a row that takes the place of another: those that
 // were entered, and those that it says to keep.
-func (s *Registry) kept(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
+func (s *Registry) mergeCredentials(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
 	set, err := s.Auth.Stored(*former)(ctx)
 	if err != nil {
 		s.o.Log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.Err(err))

@@ -34,7 +34,7 @@ func TestErrandsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := &Registry{o: Options{MaxResult: 32 << 20, Bytes: limit.NewByteBudget(limit.ByteBudgetOptions{Total: 64 << 20, PerParty: 32 << 20})}}
 	var message bytes.Buffer
-	if err := gob.NewEncoder(&message).Encode(errand{What: errandDo, Request: asked{Params: make([]byte, 8<<20)}}); err != nil {
+	if err := gob.NewEncoder(&message).Encode(replicaRequest{What: errandDo, Request: forwardedRequest{Params: make([]byte, 8<<20)}}); err != nil {
 		t.Fatal(err)
 	}
 	var used int64
@@ -57,10 +57,10 @@ func TestDecoderKeepsToTheBudget(t *testing.T) {
 	const most = 4 << 20
 	budget := limit.NewByteBudget(limit.ByteBudgetOptions{Total: 256 << 20, PerParty: 2*most + 1<<20}) // the least that a caller has by default
 	var message bytes.Buffer
-	if err := gob.NewEncoder(&message).Encode(said{Done: true, Result: catalog.Result{Body: make([]byte, most)}}); err != nil {
+	if err := gob.NewEncoder(&message).Encode(replicaReply{Done: true, Result: catalog.Result{Body: make([]byte, most)}}); err != nil {
 		t.Fatal(err)
 	}
-	var got said
+	var got replicaReply
 	d := newCountedDecoder(t.Context(), budget, who, bytes.NewReader(message.Bytes()), 4*most)
 	if err := d.Decode(&got); err != nil { // the largest result fits into the least share
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestDecoderKeepsToTheBudget(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 	defer cancel()
 	full := newCountedDecoder(ctx, budget, other, bytes.NewReader(message.Bytes()), 4*most)
-	if err := full.Decode(&said{}); err == nil || junctor.CodeOf(full.in.refused) != junctor.CodeLimited {
+	if err := full.Decode(&replicaReply{}); err == nil || junctor.CodeOf(full.in.refused) != junctor.CodeLimited {
 		t.Errorf("more than the caller's share: %v, %v", err, full.in.refused)
 	}
 	if e := junctor.AsError(notKept(full.in.refused)); e.Code != junctor.CodeTooLarge {

@@ -57,7 +57,7 @@ func differs(had, row *junctor.Server, documents bool) bool {
 // followOne has one server be as its row says. The row is read while nobody else
 // changes it: what was read before may be older than what is attached.
 func (s *Registry) followOne(ctx context.Context, key serverKey, documents bool) error {
-	defer s.hold(key.tenant, key.id)()
+	defer s.lockServer(key.tenant, key.id)()
 	admitted, err := s.o.Store.For(key.tenant).AdmittedServer(ctx, key.id)
 	row := admitted.Row()
 	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
@@ -83,13 +83,13 @@ func (s *Registry) followRow(ctx context.Context, admitted admission.Server, the
 	row := admitted.Row()
 	switch row.Mode {
 	case junctor.ModeBYO:
-		if there && !s.has(&row) {
-			s.settle(ctx, admitted) // another place has to be reached first
+		if there && !s.isCurrent(&row) {
+			s.reconnect(ctx, admitted) // another place has to be reached first
 			return
 		}
-		_ = s.bring(ctx, admitted, nil) // who sees it, and under which names, is so when this returns
+		_ = s.attachUpstream(ctx, admitted, nil) // who sees it, and under which names, is so when this returns
 	case junctor.ModeGenerated:
-		_ = s.raise(ctx, admitted)
+		_ = s.attachGenerated(ctx, admitted)
 	case junctor.ModeBuiltin:
 		if there {
 			s.detach(row.Tenant, row.ID)

@@ -112,12 +112,12 @@ func (g *generated) fits(row *junctor.Server) bool {
 	return g.row.Private == row.Private && g.row.API.Exposure == row.API.Exposure
 }
 
-// raise attaches an auto-generated server, or puts its new tools in place of
+// attachGenerated attaches an auto-generated server, or puts its new tools in place of
 // those it has.
-func (s *Registry) raise(ctx context.Context, admitted admission.Server) error {
+func (s *Registry) attachGenerated(ctx context.Context, admitted admission.Server) error {
 	row := admitted.Row()
 	key := serverKey{row.Tenant, row.ID}
-	err := s.raiseRow(ctx, key, admitted)
+	err := s.attachGeneratedRow(ctx, key, admitted)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.broken, key)
@@ -128,7 +128,7 @@ func (s *Registry) raise(ctx context.Context, admitted admission.Server) error {
 	return err
 }
 
-func (s *Registry) raiseRow(ctx context.Context, key serverKey, admitted admission.Server) error {
+func (s *Registry) attachGeneratedRow(ctx context.Context, key serverKey, admitted admission.Server) error {
 	row := admitted.Row()
 	next, err := s.newGenerated(ctx, admitted)
 	if err != nil {

@@ -296,7 +296,7 @@ func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in ad
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	if err := s.free(ctx, p, row.ID); err != nil {
+	if err := s.checkIDFree(ctx, p, row.ID); err != nil {
 		return junctor.Server{}, err
 	}
 	made, got, err := s.read(ctx, admitted, described{document: in.Document, credentials: in.Credentials}, nil, "")
@@ -304,7 +304,7 @@ func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in ad
 		return junctor.Server{}, err
 	}
 	row = admitted.Row()
-	if err := usable(made, row.API, in.AllowEmpty); err != nil {
+	if err := checkUsable(made, row.API, in.AllowEmpty); err != nil {
 		return junctor.Server{}, orAllowEmpty(err)
 	}
 	if err := s.settleRow(&row, made); err != nil {
@@ -313,26 +313,26 @@ func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in ad
 	if admitted, err = s.Judge.Server(ctx, p, row, nil); err != nil { // with what the document says
 		return junctor.Server{}, err
 	}
-	defer s.hold(p.Tenant, row.ID)()
-	stored, err := s.store(ctx, p, admitted, in.Credentials, nil)
+	defer s.lockServer(p.Tenant, row.ID)()
+	stored, err := s.storeServer(ctx, p, admitted, in.Credentials, nil)
 	if err != nil {
 		return junctor.Server{}, err
 	}
 	row = stored.Row()
 	if err := s.keepDocument(ctx, &row, made, got); err != nil {
-		_ = s.drop(ctx, row.Tenant, row.ID)
+		_ = s.removeLocked(ctx, row.Tenant, row.ID)
 		return junctor.Server{}, err
 	}
 	if row.State == junctor.StateInactive {
 		return row, nil
 	}
-	return row, s.raise(ctx, stored)
+	return row, s.attachGenerated(ctx, stored)
 }
 
-// usable refuses a document that yields no tool: whoever adds it would have a server
+// checkUsable refuses a document that yields no tool: whoever adds it would have a server
 // that does nothing, and the reason is in the document. allowEmpty takes it all the
 // same, unless it breaks the rules of its own format.
-func usable(made *apigen.Made, api *junctor.API, allowEmpty bool) error {
+func checkUsable(made *apigen.Made, api *junctor.API, allowEmpty bool) error {
 	filter, err := apigen.NewFilter(api)
 	if err != nil {
 		return err
@@ -377,8 +377,8 @@ func orAllowEmpty(err error) error {
 	return err
 }
 
-// free says that an id is taken, where it is.
-func (s *Registry) free(ctx context.Context, p *junctor.Principal, id string) error {
+// checkIDFree says that an id is taken, where it is.
+func (s *Registry) checkIDFree(ctx context.Context, p *junctor.Principal, id string) error {
 	switch _, err := s.o.Store.For(p.Tenant).Server(ctx, id); {
 	case err == nil:
 		return junctor.Errorf(junctor.CodeConflict, "there is a server %q already: choose another id, or remove that one", id)

@@ -72,7 +72,7 @@ func (k *ServerKind) Present(ctx context.Context) (map[string]declare.Holding, e
 	out := map[string]declare.Holding{}
 	for i := range rows {
 		row := &rows[i]
-		if row.Mode == junctor.ModeFound || !k.s.sees(k.p, row) {
+		if row.Mode == junctor.ModeFound || !k.s.isVisible(k.p, row) {
 			continue // adding it will say that the id is taken
 		}
 		out[row.ID] = declare.Holding{Declared: row.Declared, BuiltIn: row.Mode == junctor.ModeBuiltin, Foreign: !admission.Owns(k.p, row.Owner)}
@@ -232,7 +232,7 @@ func (k *ServerKind) credentials(ctx context.Context, row *junctor.Server, enter
 	if former == nil {
 		former = &junctor.Server{Tenant: row.Tenant, ID: row.ID}
 	}
-	return k.s.kept(ctx, row, entered, former)
+	return k.s.mergeCredentials(ctx, row, entered, former)
 }
 
 func (k *ServerKind) place(ctx context.Context, row junctor.Server, set credential.Set, former *junctor.Server) error {
@@ -241,22 +241,22 @@ func (k *ServerKind) place(ctx context.Context, row junctor.Server, set credenti
 		return err
 	}
 	same := former != nil && sameConnection(&row.Connection, &former.Connection) && admitted.Row().Trusted == former.Trusted && k.sameSecrets(ctx, former, set)
-	var up *reached
+	var up *authenticatedRoute
 	if !same && !k.unseen && row.State != junctor.StateInactive {
 		if up, err = k.s.probe(ctx, admitted, set); err != nil {
 			return err
 		}
 	}
-	defer k.s.hold(k.p.Tenant, row.ID)()
+	defer k.s.lockServer(k.p.Tenant, row.ID)()
 	var written admission.Server
 	if same {
 		written, err = k.s.o.Store.For(k.p.Tenant).By(k.p.ID()).UpdateServer(ctx, admitted.Sealed(former.Credential))
 	} else {
-		written, err = k.s.store(ctx, k.p, admitted, set, former)
+		written, err = k.s.storeServer(ctx, k.p, admitted, set, former)
 	}
 	stored := written.Row()
 	if err == nil && former != nil {
-		k.s.renamed(ctx, former, &stored)
+		k.s.moveRenamedTags(ctx, former, &stored)
 	}
 	switch {
 	case err != nil:
@@ -270,10 +270,10 @@ func (k *ServerKind) place(ctx context.Context, row junctor.Server, set credenti
 		k.s.detach(stored.Tenant, stored.ID)
 		return nil
 	case up == nil && !same:
-		k.s.settle(ctx, written)
+		k.s.reconnect(ctx, written)
 		return nil
 	}
-	return k.s.bring(ctx, written, up)
+	return k.s.attachUpstream(ctx, written, up)
 }
 
 func (k *ServerKind) sameSecrets(ctx context.Context, former *junctor.Server, set credential.Set) bool {

@@ -56,7 +56,7 @@ func (k *ServerKind) generate(ctx context.Context, in admin.ServerInput, former 
 		g.got.etag = g.stored.ETag
 	}
 	g.row = admitted.Row()
-	if err := usable(g.made, g.row.API, in.AllowEmpty); err != nil {
+	if err := checkUsable(g.made, g.row.API, in.AllowEmpty); err != nil {
 		return nil, orAllowEmpty(err)
 	}
 	return g, k.s.settleRow(&g.row, g.made)
@@ -145,20 +145,20 @@ func (k *ServerKind) make(ctx context.Context, g *generation, row junctor.Server
 			return err
 		}
 	}
-	defer k.s.hold(k.p.Tenant, row.ID)()
-	written, err := k.s.store(ctx, k.p, admitted, set, former)
+	defer k.s.lockServer(k.p.Tenant, row.ID)()
+	written, err := k.s.storeServer(ctx, k.p, admitted, set, former)
 	if err != nil {
 		return err
 	}
 	stored := written.Row()
 	if err := k.s.keepDocument(ctx, &stored, g.made, g.got); err != nil {
 		if former == nil {
-			_ = k.s.drop(ctx, stored.Tenant, stored.ID)
+			_ = k.s.removeLocked(ctx, stored.Tenant, stored.ID)
 		}
 		return err
 	}
 	if former != nil {
-		k.s.renamed(ctx, former, &stored)
+		k.s.moveRenamedTags(ctx, former, &stored)
 	}
 	switch {
 	case k.still:
@@ -167,5 +167,5 @@ func (k *ServerKind) make(ctx context.Context, g *generation, row junctor.Server
 		k.s.detach(stored.Tenant, stored.ID)
 		return nil
 	}
-	return k.s.raise(ctx, written)
+	return k.s.attachGenerated(ctx, written)
 }

@@ -16,7 +16,7 @@ func (s *Registry) KnownServers(ctx context.Context, p *junctor.Principal) (map[
 	}
 	added := make(map[string]time.Time, len(rows))
 	for i := range rows {
-		if !s.sees(p, &rows[i]) {
+		if !s.isVisible(p, &rows[i]) {
 			continue
 		}
 		added[rows[i].ID] = rows[i].CreatedAt

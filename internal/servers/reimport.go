@@ -77,7 +77,7 @@ func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (adm
 	if err != nil || got.same {
 		return out, got, err
 	}
-	if err := usable(made, row.API, in.AllowEmpty); err != nil && !in.DryRun {
+	if err := checkUsable(made, row.API, in.AllowEmpty); err != nil && !in.DryRun {
 		return out, got, orAllowEmpty(err)
 	}
 	if out.APIPreview, err = s.preview(made, &row); err != nil {
@@ -92,7 +92,7 @@ func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (adm
 	if admitted, err = judge(row); err != nil {
 		return out, got, err
 	}
-	defer s.hold(former.Tenant, former.ID)()
+	defer s.lockServer(former.Tenant, former.ID)()
 	if admitted, err = rows.UpdateServer(ctx, admitted); err != nil {
 		return out, got, err
 	}
@@ -104,7 +104,7 @@ func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (adm
 	if row.State == junctor.StateInactive {
 		return out, got, nil
 	}
-	return out, got, s.raise(ctx, admitted)
+	return out, got, s.attachGenerated(ctx, admitted)
 }
 
 // ValidateServer reads the document of a server again and says what could be
@@ -185,26 +185,26 @@ func (s *Registry) changeGenerated(ctx context.Context, p *junctor.Principal, fo
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	defer s.hold(former.Tenant, former.ID)()
+	defer s.lockServer(former.Tenant, former.ID)()
 	var stored admission.Server
 	if len(entered) == 0 && sameConnection(&row.Connection, &former.Connection) {
 		stored, err = s.o.Store.For(former.Tenant).By(p.ID()).UpdateServer(ctx, admitted)
 	} else {
 		var set credential.Set
-		if set, err = s.kept(ctx, &row, entered, &former); err != nil {
+		if set, err = s.mergeCredentials(ctx, &row, entered, &former); err != nil {
 			return junctor.Server{}, err
 		}
-		stored, err = s.store(ctx, p, admitted, set, &former)
+		stored, err = s.storeServer(ctx, p, admitted, set, &former)
 	}
 	changed := stored.Row()
 	if err != nil {
 		return changed, err
 	}
-	s.renamed(ctx, &former, &changed)
+	s.moveRenamedTags(ctx, &former, &changed)
 	if changed.State == junctor.StateInactive {
 		return changed, nil
 	}
-	return changed, s.raise(ctx, stored)
+	return changed, s.attachGenerated(ctx, stored)
 }
 
 // complete takes from the document what nobody said of another way to

@@ -35,9 +35,9 @@ func (m moved) Error() string { return string(m) }
 
 const errMoved moved = "the home of the server is another now"
 
-// afar is the way to a server that another process runs. Who may call it is judged
+// remoteBackend is the way to a server that another process runs. Who may call it is judged
 // here; what it is asked for is done there.
-type afar struct {
+type remoteBackend struct {
 	s     *Registry
 	key   serverKey
 	home  string      // that process, or nowhere
@@ -49,15 +49,15 @@ type afar struct {
 	state upstream.State
 }
 
-var _ way = (*afar)(nil)
+var _ serverRoute = (*remoteBackend)(nil)
 
-func (s *Registry) newAfar(key serverKey, home string, known *catalog.Offer) *afar {
-	return &afar{s: s, key: key, home: home, known: known}
+func (s *Registry) newRemoteBackend(key serverKey, home string, known *catalog.Offer) *remoteBackend {
+	return &remoteBackend{s: s, key: key, home: home, known: known}
 }
 
 // Do implements catalog.Backend.
-func (f *afar) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	got, err := f.ask(ctx, errand{What: errandDo, Principal: req.Principal, Request: asked{
+func (f *remoteBackend) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	got, err := f.ask(ctx, replicaRequest{What: errandDo, Principal: req.Principal, Request: forwardedRequest{
 		Door: req.Door, CallID: req.CallID, Kind: req.Kind, Name: req.Name, Version: req.Version, Params: req.Params, Arguments: req.Arguments, Meta: req.Meta,
 		Unsubscribe: req.Unsubscribe, Task: req.Task, Fresh: req.Fresh, Wait: req.Wait, Watch: req.Watch, Repeatable: req.Repeatable, Input: req.Input, Caller: req.Caller,
 	}}, sink)
@@ -70,7 +70,7 @@ func (f *afar) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) 
 
 // Offer implements catalog.Backend. While the home does not answer, and the first
 // time, for which somebody may wait, it is what the server was last seen with.
-func (f *afar) Offer(ctx context.Context) (*catalog.Offer, error) {
+func (f *remoteBackend) Offer(ctx context.Context) (*catalog.Offer, error) {
 	if !f.asked.Swap(true) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -79,7 +79,7 @@ func (f *afar) Offer(ctx context.Context) (*catalog.Offer, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
-	got, err := f.ask(ctx, errand{What: errandOffer}, nil)
+	got, err := f.ask(ctx, replicaRequest{What: errandOffer}, nil)
 	var offer *catalog.Offer
 	if err == nil {
 		offer, err = catalog.DecodeOffer(got.Offer)
@@ -97,11 +97,11 @@ func (f *afar) Offer(ctx context.Context) (*catalog.Offer, error) {
 }
 
 // Watch implements catalog.Backend: what the server says its home tells all.
-func (f *afar) Watch(func(catalog.Event)) {}
+func (f *remoteBackend) Watch(func(catalog.Event)) {}
 
 // Probe has the home reach the server anew.
-func (f *afar) Probe(ctx context.Context) (upstream.Report, error) {
-	got, err := f.ask(ctx, errand{What: errandProbe}, nil)
+func (f *remoteBackend) Probe(ctx context.Context) (upstream.Report, error) {
+	got, err := f.ask(ctx, replicaRequest{What: errandProbe}, nil)
 	if err != nil && got == nil {
 		return upstream.Report{Failed: upstream.StepAddress, Reason: junctor.AsError(err).Message}, err
 	}
@@ -109,31 +109,31 @@ func (f *afar) Probe(ctx context.Context) (upstream.Report, error) {
 }
 
 // Begin is Probe: what the home has goes on.
-func (f *afar) Begin(ctx context.Context) (upstream.Report, error) { return f.Probe(ctx) }
+func (f *remoteBackend) Begin(ctx context.Context) (upstream.Report, error) { return f.Probe(ctx) }
 
 // State is how the server was doing when its home last said so.
-func (f *afar) State() upstream.State {
+func (f *remoteBackend) State() upstream.State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.state
 }
 
 // Holds says that no call waits here.
-func (f *afar) Holds(string) bool { return false }
+func (f *remoteBackend) Holds(string) bool { return false }
 
 // EndSession does nothing: its home hears of sessions that end, too.
-func (f *afar) EndSession(string) {}
+func (f *remoteBackend) EndSession(string) {}
 
 // EndUser does nothing: a command has the same variables for everybody.
-func (f *afar) EndUser(string) {}
+func (f *remoteBackend) EndUser(string) {}
 
 // RootsChanged has the home tell the server.
-func (f *afar) RootsChanged(p *junctor.Principal, client string) {
-	f.tell(errand{What: errandRoots, Principal: p, Session: client})
+func (f *remoteBackend) RootsChanged(p *junctor.Principal, client string) {
+	f.tell(replicaRequest{What: errandRoots, Principal: p, Session: client})
 }
 
 // tell is ask for what nobody waits for.
-func (f *afar) tell(e errand) {
+func (f *remoteBackend) tell(e replicaRequest) {
 	s := f.s
 	s.work.Go(func() {
 		ctx, cancel := context.WithTimeout(s.ending, offerTime)
@@ -145,10 +145,10 @@ func (f *afar) tell(e errand) {
 }
 
 // Close does nothing: connections are those to the process.
-func (f *afar) Close() {}
+func (f *remoteBackend) Close() {}
 
-// away is the error of what was not done.
-func (f *afar) away() error {
+// unavailableError is the error of what was not done.
+func (f *remoteBackend) unavailableError() error {
 	return &junctor.Error{
 		Code: junctor.CodeUnavailable, RetryAfter: time.Second, Cause: errMoved,
 		Message: "the replica that runs the server " + f.key.id + " is gone or cannot be reached, and no other has taken its place yet; try again in a moment",
@@ -156,9 +156,9 @@ func (f *afar) away() error {
 }
 
 // ask has the home do something. What it says meanwhile goes to sink.
-func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, error) {
-	if f.home == nowhere {
-		return nil, f.away()
+func (f *remoteBackend) ask(ctx context.Context, e replicaRequest, sink catalog.Sink) (*replicaReply, error) {
+	if f.home == unknownHome {
+		return nil, f.unavailableError()
 	}
 	e.Tenant, e.Server = f.key.tenant, f.key.id
 	var body bytes.Buffer
@@ -171,27 +171,27 @@ func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, err
 	switch {
 	case err == nil:
 	case junctor.CodeOf(err) == junctor.CodeUnreachable: // nobody heard it
-		return nil, f.away()
+		return nil, f.unavailableError()
 	default:
-		return nil, f.lost(ctx, err)
+		return nil, f.interruptedError(ctx, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK { // it is of another version
-		return nil, f.away()
+		return nil, f.unavailableError()
 	}
 	frames := newCountedDecoder(ctx, budget, who, resp.Body, 4*f.s.o.MaxResult)
 	defer frames.settle()
 	for {
-		var got said
+		var got replicaReply
 		if err := frames.Decode(&got); frames.in.refused != nil {
 			return nil, notKept(frames.in.refused)
 		} else if err != nil {
-			return nil, f.lost(ctx, err)
+			return nil, f.interruptedError(ctx, err)
 		}
 		frames.settle(got.Result.Body, got.Offer, got.Progress, got.Log)
 		switch {
 		case got.Moved:
-			return nil, f.away()
+			return nil, f.unavailableError()
 		case got.Done:
 			return &got, got.Failure.err()
 		case sink == nil:
@@ -203,8 +203,8 @@ func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, err
 	}
 }
 
-// lost is the error of what may have been done.
-func (f *afar) lost(ctx context.Context, err error) error {
+// interruptedError is the error of what may have been done.
+func (f *remoteBackend) interruptedError(ctx context.Context, err error) error {
 	if own, ok := errors.AsType[*junctor.Error](context.Cause(ctx)); ok {
 		return own
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// renamed takes what people said of tools to the names that the tools have now:
+// moveRenamedTags takes what people said of tools to the names that the tools have now:
 // a row was changed that says how they are shown. That it did not work is logged,
 // since the change itself is made.
-func (s *Registry) renamed(ctx context.Context, former, row *junctor.Server) {
+func (s *Registry) moveRenamedTags(ctx context.Context, former, row *junctor.Server) {
 	shown := func(overrides map[string]junctor.Override, own string) string {
 		return cmp.Or(overrides[own].Name, own)
 	}

@@ -27,21 +27,21 @@ const (
 	errandRoots = "roots"
 )
 
-// errand is what a process asks of another that is the home of a server. It comes by a
+// replicaRequest is what a process asks of another that is the home of a server. It comes by a
 // channel: who sends it has our keys, means this run of this process, and has judged
 // the call that it is for.
-type errand struct {
+type replicaRequest struct {
 	Tenant junctor.TenantID
 	Server string
 	What   string
 
 	Principal *junctor.Principal
-	Request   asked
+	Request   forwardedRequest
 	Session   string // of errandRoots
 }
 
-// asked is a catalog.Request on its way.
-type asked struct {
+// forwardedRequest is a catalog.Request on its way.
+type forwardedRequest struct {
 	Door                            junctor.Door
 	CallID                          string
 	Kind                            junctor.Kind
@@ -54,8 +54,8 @@ type asked struct {
 	Caller                          catalog.Caller
 }
 
-// said is what the home says: how the call is doing, and once how it ended.
-type said struct {
+// replicaReply is what the home says: how the call is doing, and once how it ended.
+type replicaReply struct {
 	Progress []byte
 	Log      []byte
 	Level    string // of Log
@@ -101,7 +101,7 @@ func (f *failure) err() error {
 
 // ServeReplica serves errandPath.
 func (s *Registry) ServeReplica(w http.ResponseWriter, r *http.Request) {
-	e := &errand{}
+	e := &replicaRequest{}
 	from := newCountedDecoder(r.Context(), s.o.Bytes, parseParty(r.Header.Get(headerParty)), r.Body, 2*s.o.MaxResult)
 	defer from.settle()
 	err := from.Decode(e)
@@ -115,24 +115,24 @@ func (s *Registry) ServeReplica(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.WriteHeader(http.StatusOK)
 	_ = rc.Flush() // who asks knows that it was heard
-	out := &teller{to: gob.NewEncoder(w), flush: rc.Flush}
+	out := &replyWriter{to: gob.NewEncoder(w), flush: rc.Flush}
 	if from.in.refused != nil { // nothing was done
-		out.say(&said{Done: true, Failure: failureOf(from.in.refused)})
+		out.writeReply(&replicaReply{Done: true, Failure: failureOf(from.in.refused)})
 		return
 	}
 	c := s.atHome(serverKey{e.Tenant, e.Server}, e.Request.Input.State)
 	if c == nil {
-		out.say(&said{Done: true, Moved: true})
+		out.writeReply(&replicaReply{Done: true, Moved: true})
 		return
 	}
 	defer c.calls.Add(-1)
-	out.say(e.run(r.Context(), c, out))
+	out.writeReply(e.run(r.Context(), c, out))
 }
 
 // run does what is asked of the server itself: how a row changes its tools is
 // for who asks.
-func (e *errand) run(ctx context.Context, c *connected, out *teller) *said {
-	last := &said{Done: true}
+func (e *replicaRequest) run(ctx context.Context, c *serverConnection, out *replyWriter) *replicaReply {
+	last := &replicaReply{Done: true}
 	var err error
 	switch e.What {
 	case errandDo:
@@ -158,15 +158,15 @@ func (e *errand) run(ctx context.Context, c *connected, out *teller) *said {
 	return last
 }
 
-// teller sends what a call says to whoever asked for it.
-type teller struct {
+// replyWriter sends what a call says to whoever asked for it.
+type replyWriter struct {
 	mu    sync.Mutex
 	to    *gob.Encoder
 	flush func() error
 }
 
-// say sends something. One who went away ends the call by that.
-func (t *teller) say(what *said) {
+// writeReply sends something. One who went away ends the call by that.
+func (t *replyWriter) writeReply(what *replicaReply) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.to.Encode(what) == nil {
@@ -175,7 +175,9 @@ func (t *teller) say(what *said) {
 }
 
 // Progress implements catalog.Sink.
-func (t *teller) Progress(params []byte) { t.say(&said{Progress: params}) }
+func (t *replyWriter) Progress(params []byte) { t.writeReply(&replicaReply{Progress: params}) }
 
 // Log implements catalog.Sink.
-func (t *teller) Log(level string, params []byte) { t.say(&said{Level: level, Log: params}) }
+func (t *replyWriter) Log(level string, params []byte) {
+	t.writeReply(&replicaReply{Level: level, Log: params})
+}

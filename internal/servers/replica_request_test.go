@@ -31,10 +31,10 @@ func sent[T any](t *testing.T, in T) (out T) {
 // What is asked of the home of a server, and what that says, arrives as it was.
 func TestErrandsArrive(t *testing.T) {
 	t.Parallel()
-	e := errand{
+	e := replicaRequest{
 		Tenant: "acme", Server: "files", What: errandDo, Session: "s",
 		Principal: &junctor.Principal{Tenant: "acme", Issuer: "user", Subject: "u", Scopes: []junctor.Scope{junctor.ScopeToolsCall}, User: "u", Expires: time.Unix(2, 0).UTC()},
-		Request: asked{
+		Request: forwardedRequest{
 			Door: junctor.DoorMCP, CallID: "c", Kind: junctor.KindTool, Name: "n", Version: "2", Params: []byte(`{"a":"<"}`), Arguments: []byte(`{}`), Meta: []byte(`{ }`),
 			Unsubscribe: true, Fresh: true, Wait: true, Watch: true, Task: "t", Input: catalog.Input{Responses: []byte(`{}`), State: "p1"},
 			Caller: catalog.Caller{Protocol: "2025-11-25", Session: "s", Capabilities: []byte(`{}`), Info: []byte(`{}`), LogLevel: "info", Progress: true, Tasks: true, TaskOnly: true},
@@ -43,7 +43,7 @@ func TestErrandsArrive(t *testing.T) {
 	if diff := cmp.Diff(e, sent(t, e)); diff != "" {
 		t.Errorf("errand (-sent +arrived):\n%s", diff)
 	}
-	for _, one := range []said{
+	for _, one := range []replicaReply{
 		{Progress: []byte(`{"progress":1}`)},
 		{Log: []byte(`{}`), Level: "info"},
 		{Done: true, Moved: true},

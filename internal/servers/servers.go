@@ -25,17 +25,17 @@ type Registry struct {
 	public  Clients // for addresses that anybody may name
 	local   Clients // for servers that the operator put on this machine
 	Auth    *visit.Desk
-	Judge   *admission.Judge // of everything that somebody brings
+	Judge   *admission.Judge // of everything that a caller defines
 
 	mu         sync.Mutex // held over each change of what is attached
-	live       map[serverKey]*brought
+	live       map[serverKey]*attachedServer
 	made       map[serverKey]*generated     // auto-generated servers that are attached
 	inside     map[serverKey]junctor.Server // built-in servers that are attached
 	broken     map[serverKey]string         // why an active server could not be attached
-	homes      map[serverKey]junctor.Server // servers that run on one process, wherever that is (home.go)
+	homes      map[serverKey]junctor.Server // servers that run on one process, on whichever replica (single_replica.go)
 	turns      map[serverKey]uint64         // counts the changes under each key
 	changing   map[serverKey]*sync.Mutex    // held over each change of a row and of what is attached of it
-	retiring   map[*connected]struct{}
+	retiring   map[*serverConnection]struct{}
 	suggesting map[serverKey]bool // a model is being asked about them
 	work       sync.WaitGroup
 	closed     bool
@@ -54,7 +54,7 @@ func New(o Options) *Registry {
 	ending, end := context.WithCancel(context.Background())
 	s := &Registry{
 		o: o, ending: ending, end: end, turns: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{}, builtin: map[string]*builtin.Server{},
-		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*connected]struct{}{}, suggesting: map[serverKey]bool{},
+		live: map[serverKey]*attachedServer{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*serverConnection]struct{}{}, suggesting: map[serverKey]bool{},
 	}
 	s.public, s.local = s.newClients(), s.newClients(egress.LoopbackPrefixes()...)
 	s.Auth = s.newDesk()
@@ -62,10 +62,10 @@ func New(o Options) *Registry {
 	return s
 }
 
-// hold keeps everybody else from changing a server, until release is called: a row
+// lockServer keeps everybody else from changing a server, until release is called: a row
 // that is stored is attached before the next one is stored, or read by a follower.
 // It is never held over a visit to the server itself.
-func (s *Registry) hold(tenant junctor.TenantID, id string) (release func()) {
+func (s *Registry) lockServer(tenant junctor.TenantID, id string) (release func()) {
 	key := serverKey{tenant, id}
 	s.mu.Lock()
 	one := s.changing[key]
@@ -97,7 +97,7 @@ func (s *Registry) AttachAll(ctx context.Context) error {
 				}
 			}
 		}
-		return s.bringAll(ctx)
+		return s.attachUpstreams(ctx)
 	})
 }
 
@@ -107,16 +107,16 @@ func (s *Registry) Servers(ctx context.Context, p *junctor.Principal) ([]junctor
 	if err != nil {
 		return nil, err
 	}
-	rows = slices.DeleteFunc(rows, func(row junctor.Server) bool { return !s.sees(p, &row) })
+	rows = slices.DeleteFunc(rows, func(row junctor.Server) bool { return !s.isVisible(p, &row) })
 	for i := range rows {
-		s.dress(&rows[i])
+		s.addStatus(&rows[i])
 	}
 	return rows, nil
 }
 
-// sees says whether a principal may know of a server: an agent of those that its
+// isVisible says whether a principal may know of a server: an agent of those that its
 // lists name.
-func (s *Registry) sees(p *junctor.Principal, row *junctor.Server) bool {
+func (s *Registry) isVisible(p *junctor.Principal, row *junctor.Server) bool {
 	if p.Agent != "" {
 		_, err := s.o.Catalog.Snapshot().For(p.Tenant).Server(p, row.ID)
 		return err == nil
@@ -127,7 +127,7 @@ func (s *Registry) sees(p *junctor.Principal, row *junctor.Server) bool {
 // VisibleServer gives the row of a server that the principal may know of.
 func (s *Registry) VisibleServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.o.Store.For(p.Tenant).Server(ctx, id)
-	if err == nil && !s.sees(p, &row) {
+	if err == nil && !s.isVisible(p, &row) {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeNotFound, "there is no server %q", id)
 	}
 	return row, err
@@ -152,7 +152,7 @@ func (s *Registry) CheckOwner(ctx context.Context, p *junctor.Principal, id stri
 // Server gives one.
 func (s *Registry) Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.VisibleServer(ctx, p, id)
-	s.dress(&row)
+	s.addStatus(&row)
 	return row, err
 }
 
@@ -171,12 +171,12 @@ func (s *Registry) RemoveServer(ctx context.Context, p *junctor.Principal, id st
 // DeleteServer removes a server with its credentials. Calls that run go on to their
 // end.
 func (s *Registry) DeleteServer(ctx context.Context, tenant junctor.TenantID, id string) error {
-	defer s.hold(tenant, id)()
-	return s.drop(ctx, tenant, id)
+	defer s.lockServer(tenant, id)()
+	return s.removeLocked(ctx, tenant, id)
 }
 
-// drop is takeAway for who holds the server.
-func (s *Registry) drop(ctx context.Context, tenant junctor.TenantID, id string) error {
+// removeLocked is takeAway for who holds the server.
+func (s *Registry) removeLocked(ctx context.Context, tenant junctor.TenantID, id string) error {
 	if err := s.o.Store.For(tenant).RemoveServer(ctx, id); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (s *Registry) drop(ctx context.Context, tenant junctor.TenantID, id string)
 		return err
 	}
 	s.detach(tenant, id)
-	return s.forget(context.WithoutCancel(ctx), tenant, id)
+	return s.deleteAllSealed(context.WithoutCancel(ctx), tenant, id)
 }
 
 // SetServerState switches a server off or on.
@@ -202,7 +202,7 @@ func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id 
 	if err := junctor.CheckVersion(version, row.UpdatedAt); err != nil {
 		return err
 	}
-	defer s.hold(p.Tenant, id)()
+	defer s.lockServer(p.Tenant, id)()
 	rows := s.o.Store.For(p.Tenant).By(p.ID())
 	if version.IsZero() { // the state alone is stored, whatever else was changed
 		err = rows.SetServerState(ctx, id, state, "")
@@ -222,9 +222,9 @@ func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id 
 	case state == junctor.StateInactive:
 		return nil
 	case row.Mode == junctor.ModeBYO:
-		return s.bring(ctx, admitted, nil)
+		return s.attachUpstream(ctx, admitted, nil)
 	case row.Mode == junctor.ModeGenerated:
-		return s.raise(ctx, admitted)
+		return s.attachGenerated(ctx, admitted)
 	case row.Mode == junctor.ModeFound:
 		return s.o.Discovered(ctx, p.Tenant, row.Found) // what was held meanwhile
 	}

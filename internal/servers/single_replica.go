@@ -19,8 +19,8 @@ import (
 
 const (
 	heldServer = "server:"
-	// nowhere is the home of a server while this process cannot tell.
-	nowhere = "?"
+	// unknownHome is the home of a server while this process cannot tell.
+	unknownHome = "?"
 	// homeLook is how often it is looked whether this process may still be a home.
 	homeLook = 250 * time.Millisecond
 	// homeLeave is how long calls may take that are under way when it may not, and
@@ -29,8 +29,8 @@ const (
 	homeEnd   = 2 * time.Second
 )
 
-// homely says whether a server has a home.
-func (s *Registry) homely(row *junctor.Server) bool {
+// runsOnOneReplica says whether a server has a home.
+func (s *Registry) runsOnOneReplica(row *junctor.Server) bool {
 	return s.o.Replicas != nil && row.Mode == junctor.ModeBYO && row.Transport == junctor.TransportStdio && row.Home == junctor.HomeOne
 }
 
@@ -39,10 +39,10 @@ func (s *Registry) homely(row *junctor.Server) bool {
 func (s *Registry) homeOf(ctx context.Context, row *junctor.Server) (string, error) {
 	p := s.o.Replicas
 	switch {
-	case !s.homely(row), !p.Begun(): // a process that serves one client over stdio is nobody's home
+	case !s.runsOnOneReplica(row), !p.Begun(): // a process that serves one client over stdio is nobody's home
 		return "", nil
 	case !p.Sure():
-		return nowhere, nil
+		return unknownHome, nil
 	}
 	home, err := s.o.Store.For(row.Tenant).Home(ctx, heldServer+row.ID, p.Self(), s.o.ReplicaExpiry)
 	if home == p.Self() {
@@ -51,12 +51,12 @@ func (s *Registry) homeOf(ctx context.Context, row *junctor.Server) (string, err
 	return home, err
 }
 
-// wants notes that a server is to be attached, for those that have a home: where
+// trackHome notes that a server is to be attached, for those that have a home: where
 // that is may change.
-func (s *Registry) wants(row *junctor.Server) {
+func (s *Registry) trackHome(row *junctor.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if key := (serverKey{row.Tenant, row.ID}); s.homely(row) {
+	if key := (serverKey{row.Tenant, row.ID}); s.runsOnOneReplica(row) {
 		s.homes[key] = *row
 	} else {
 		delete(s.homes, key)
@@ -77,7 +77,7 @@ func (s *Registry) KeepHomes(ctx context.Context) {
 			return
 		case <-look.C:
 			if !p.Sure() {
-				s.part(ctx, homeLeave)
+				s.endLocalHomes(ctx, homeLeave)
 				continue
 			}
 			if time.Since(looked) < s.o.ReplicaBeat {
@@ -118,7 +118,7 @@ func (s *Registry) FindHomes(ctx context.Context) {
 	for key := range wanted {
 		home, held := homes[key]
 		if b := s.attached(key); b != nil && held && b.current().home == home {
-			if far, ok := b.current().up.way.(*afar); ok && far.stale.Load() {
+			if far, ok := b.current().up.serverRoute.(*remoteBackend); ok && far.stale.Load() {
 				b.announce()
 			}
 			continue
@@ -129,13 +129,13 @@ func (s *Registry) FindHomes(ctx context.Context) {
 
 // findHome attaches a server where its home is now.
 func (s *Registry) findHome(ctx context.Context, key serverKey) {
-	defer s.hold(key.tenant, key.id)()
+	defer s.lockServer(key.tenant, key.id)()
 	admitted, err := s.o.Store.For(key.tenant).AdmittedServer(ctx, key.id)
 	row := admitted.Row()
-	if err != nil || row.State == junctor.StateInactive || !s.homely(&row) {
+	if err != nil || row.State == junctor.StateInactive || !s.runsOnOneReplica(&row) {
 		return // it was changed a moment ago, and whoever did that sees to it
 	}
-	if err := s.bring(ctx, admitted, nil); err != nil {
+	if err := s.attachUpstream(ctx, admitted, nil); err != nil {
 		return // that is said
 	}
 	if b := s.attached(key); b != nil {
@@ -144,11 +144,11 @@ func (s *Registry) findHome(ctx context.Context, key serverKey) {
 	}
 }
 
-// part ends what runs here of servers that have a home, once calls have ended or the
+// endLocalHomes ends what runs here of servers that have a home, once calls have ended or the
 // time is up.
-func (s *Registry) part(ctx context.Context, within time.Duration) {
+func (s *Registry) endLocalHomes(ctx context.Context, within time.Duration) {
 	s.mu.Lock()
-	here := map[serverKey]*connected{}
+	here := map[serverKey]*serverConnection{}
 	for key := range s.homes {
 		if b := s.live[key]; b != nil && b.current().home == "" {
 			here[key] = b.current()
@@ -162,8 +162,8 @@ func (s *Registry) part(ctx context.Context, within time.Duration) {
 	defer cancel()
 	for key, c := range here {
 		s.o.Log.Info("this process is not a server's home any more, or cannot tell: what runs of it here is ended", slog.String("server", key.id))
-		release := s.hold(key.tenant, key.id)
-		_ = s.bring(ctx, c.admitted, nil) // homeOf knows no other for now; dress says what went wrong
+		release := s.lockServer(key.tenant, key.id)
+		_ = s.attachUpstream(ctx, c.admitted, nil) // homeOf knows no other for now; dress says what went wrong
 		release()
 	}
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(retiredLook) {
@@ -182,13 +182,13 @@ func (s *Registry) part(ctx context.Context, within time.Duration) {
 
 // atHome gives a server to another process that asks for it; nil where this one is
 // not its home.
-func (s *Registry) atHome(key serverKey, state string) *connected {
+func (s *Registry) atHome(key serverKey, state string) *serverConnection {
 	b := s.attached(key)
 	if b == nil || !s.o.Replicas.Sure() {
 		return nil
 	}
 	c := b.resume(state)
-	if c.home != "" || !s.homely(&c.row) {
+	if c.home != "" || !s.runsOnOneReplica(&c.row) {
 		c.calls.Add(-1)
 		return nil
 	}
@@ -206,7 +206,7 @@ func (s *Registry) RunsAlone(ch *catalog.Change) bool {
 		return false
 	}
 	c := b.current()
-	return c.home == "" && s.homely(&c.row)
+	return c.home == "" && s.runsOnOneReplica(&c.row)
 }
 
 // RefreshRemote reads the lists of a server again that another process runs.
@@ -218,4 +218,4 @@ func (s *Registry) RefreshRemote(tenant junctor.TenantID, id string) {
 
 // LeaveHomes ends what runs here of servers that run on one replica, before another
 // replica starts them: this one is about to end.
-func (s *Registry) LeaveHomes(ctx context.Context) { s.part(ctx, homeEnd) }
+func (s *Registry) LeaveHomes(ctx context.Context) { s.endLocalHomes(ctx, homeEnd) }

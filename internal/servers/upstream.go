@@ -64,8 +64,8 @@ func (s *Registry) isLocal(row *junctor.Server) bool {
 	return row.Trusted && s.o.Loopback && egress.NamesLoopback(row.URL)
 }
 
-// way leads to a server: an upstream does, and another process that has one (afar).
-type way interface {
+// serverRoute leads to a server: an upstream does, and another process that has one (afar).
+type serverRoute interface {
 	visit.Backend
 	Watch(notify func(catalog.Event))
 	Begin(ctx context.Context) (upstream.Report, error)
@@ -78,21 +78,21 @@ type way interface {
 	Close()
 }
 
-// reached is a way to a server, and what its command says when it has one here.
-type reached struct {
-	way
+// authenticatedRoute is a way to a server, and what its command says when it has one here.
+type authenticatedRoute struct {
+	serverRoute
 	command *upstream.Command // nil for a URL, and for one that runs elsewhere
 	with    *visit.Server
 }
 
 // Close ends the upstream, and the connections of its users.
-func (r reached) Close() {
-	r.way.Close()
+func (r authenticatedRoute) Close() {
+	r.serverRoute.Close()
 	r.with.Close()
 }
 
 // said is the last lines that the command complained.
-func (r reached) said() []string {
+func (r authenticatedRoute) said() []string {
 	if r.command == nil {
 		return nil
 	}
@@ -108,11 +108,11 @@ const saidLines = 50
 
 // connect makes the upstream of a row. literals gives its credentials; known is
 // what it offered when it was last seen, nil where it has to answer first.
-func (s *Registry) connect(ctx context.Context, admitted admission.Server, literals visit.Literals, known *catalog.Offer, isolated string) (reached, error) {
+func (s *Registry) connect(ctx context.Context, admitted admission.Server, literals visit.Literals, known *catalog.Offer, isolated string) (authenticatedRoute, error) {
 	of := admitted.Row()
 	row := &of
 	http := s.clientsFor(row)
-	up := reached{with: s.Auth.Server(admitted, literals)}
+	up := authenticatedRoute{with: s.Auth.Server(admitted, literals)}
 	o := upstream.Options{
 		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.Plain, Stream: http.Stream,
 		Known: known, Isolation: row.Isolation, MaxSessions: row.MaxSessions, Isolated: isolated,
@@ -124,7 +124,7 @@ func (s *Registry) connect(ctx context.Context, admitted admission.Server, liter
 	if row.Transport == junctor.TransportStdio {
 		program, err := admitted.Connection().Command().Resolve(programOf)
 		if err != nil {
-			return reached{}, err
+			return authenticatedRoute{}, err
 		}
 		secrets := credential.SecretsOf(row.Command)
 		o.Command = &upstream.Command{Program: program, Secrets: secrets, MoreEnv: up.with.Env}
@@ -135,7 +135,7 @@ func (s *Registry) connect(ctx context.Context, admitted admission.Server, liter
 	} else {
 		var err error
 		if o.URL, err = up.with.URL(ctx); err != nil {
-			return reached{}, err
+			return authenticatedRoute{}, err
 		}
 		o.Header, o.Refused, o.Own, o.OnDemand = up.with.Header, up.with.Refused, up.with.Own(), up.with.LogsIn()
 		if o.OnDemand {
@@ -147,7 +147,7 @@ func (s *Registry) connect(ctx context.Context, admitted admission.Server, liter
 	}
 	var err error
 	up.command = o.Command
-	up.way, err = upstream.New(o)
+	up.serverRoute, err = upstream.New(o)
 	return up, err
 }
 
@@ -161,13 +161,13 @@ func programOf(word string) (string, error) {
 }
 
 // Do is the upstream's, with a login where the server wants one.
-func (r reached) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	return r.with.Do(ctx, r.way, req, sink)
+func (r authenticatedRoute) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	return r.with.Do(ctx, r.serverRoute, req, sink)
 }
 
 // Offer is the upstream's, with the server's own login where there is one.
-func (r reached) Offer(ctx context.Context) (*catalog.Offer, error) {
-	return r.with.Offer(ctx, r.way)
+func (r authenticatedRoute) Offer(ctx context.Context) (*catalog.Offer, error) {
+	return r.with.Offer(ctx, r.serverRoute)
 }
 
 // Bridge makes the backend of an endpoint that is no registered server, for one
